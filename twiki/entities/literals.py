@@ -30,6 +30,7 @@ _UNIT = re.compile(r"[QL]\d+$")
 
 _MILLENNIUM, _CENTURY, _DECADE, _YEAR, _MONTH, _DAY = 6, 7, 8, 9, 10, 11
 _MONTHS_A_YEAR, _DAYS_A_MONTH = 12, 31
+_GROUPED_FROM = 4
 _MAX_DIGITS = 40
 """Wikibase allows 127 digits; no article writes so many."""
 
@@ -171,3 +172,35 @@ def render_coordinates(latitude: float, longitude: float) -> str:
 def _degrees(value: float) -> str:
     text = f"{value:.6f}".rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
+
+
+def spellings(text: str, datatype: str) -> list[str]:
+    """Other ways in which English prose writes a rendered literal.
+
+    ``21 March 1999`` is also ``March 21, 1999``; ``44 BCE`` is ``44 BC``; ``1234567`` is
+    ``1,234,567``. They count as evidence only where aliases do.
+    """
+    if datatype == "time":
+        return _other_dates(text)
+    if datatype == "quantity":
+        return _grouped(text)
+    return []
+
+
+def _other_dates(text: str) -> list[str]:
+    forms = [text]
+    day, _, rest = text.partition(" ")
+    month, _, year = rest.partition(" ")
+    if day.isdigit() and month in _MONTHS:
+        forms.append(f"{month} {day}, {year}")
+    if text.endswith(" BCE"):
+        forms += [form.removesuffix("E") for form in forms]
+    return forms[1:]
+
+
+def _grouped(text: str) -> list[str]:
+    amount, space, unit = text.partition(" ")
+    whole, point, places = amount.partition(".")
+    if not whole.lstrip("-").isdigit() or len(whole.lstrip("-")) < _GROUPED_FROM:
+        return []
+    return [f"{int(whole):,}{point}{places}{space}{unit}"]
