@@ -1,0 +1,172 @@
+"""Settings of the edge: section ``[stream]``, and the only place that reads the environment.
+
+``TWIKI_CONTACT`` and ``TWIKI_TOKEN`` win over the file; the token has no place in a file.
+Wikimedia's hosts refuse nameless clients (T400119), so we refuse first::
+
+    settings = read_settings(Path("twiki.toml"))
+    require_contact(settings.stream, settings.stream.url)   # ConfigError without a contact
+    headers = {"User-Agent": user_agent(settings.stream)}
+"""
+
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from twiki.config import CoreConfig, Section, load
+from twiki.errors import ConfigError
+
+PAGE_CHANGE = "mediawiki.page_change.v1"
+RECENT_CHANGE = "mediawiki.recentchange"
+
+WIKIMEDIA = (
+    "wikimedia.org",
+    "wikipedia.org",
+    "wikidata.org",
+    "mediawiki.org",
+    "wiktionary.org",
+    "wikisource.org",
+    "wikibooks.org",
+    "wikiquote.org",
+    "wikinews.org",
+    "wikiversity.org",
+    "wikivoyage.org",
+    "wikifunctions.org",
+)
+"""Domains whose policy asks for a User-Agent with a contact."""
+
+
+class StreamConfig(Section, frozen=True, kw_only=True):
+    """``[stream]``: the event source, the API, and how we behave towards both."""
+
+    url: str = "https://stream.wikimedia.org"
+    streams: tuple[str, ...] = (RECENT_CHANGE, PAGE_CHANGE)
+    """Read in one connection; both, because each has what the other lacks (DESIGN 6)."""
+    contact: str = ""
+    """Mail address, web page or ``User:`` page that says who runs this."""
+    token: str = ""
+    """OAuth 2 bearer token, from ``TWIKI_TOKEN``."""
+
+    connect_seconds: float = 10.0
+    read_seconds: float = 60.0
+    """Silence after which the connection counts as dead: the source sends no heartbeat."""
+    backoff_seconds: float = 1.0
+    backoff_cap_seconds: float = 60.0
+    retry_after_cap_seconds: float = 900.0
+    """Longest wait that a Retry-After header may ask for."""
+    attempts: int = 8
+    """Tries of one request before its changes count as failed."""
+
+    offsets_valid_seconds: float = 6 * 3600.0
+    """A position older than this is resumed by timestamp: another cluster may answer."""
+    resume_margin_seconds: float = 60.0
+    """Step back from the timestamp when resuming by it."""
+    retention_seconds: float = 7 * 86400.0
+    """What the source keeps for certain; older positions need a backfill."""
+    max_event_bytes: int = 8 << 20
+    max_raw_bytes: int = 8 << 10
+    """Bytes of a bad event kept in its dead-letter record."""
+    seen_ids: int = 200_000
+    """Event and revision ids remembered to drop repetitions."""
+    max_gaps: int = 10_000
+
+    batch: int = 50
+    """Revisions or entities a request: the API's limit without a bot flag."""
+    in_flight: int = 4
+    """Requests at the same time."""
+    requests_per_second: float = 5.0
+    """Token bucket of each host."""
+    burst: int = 10
+    maxlag: int = 5
+    """Seconds of replication lag above which the API is left alone."""
+    lag_seconds: float = 10.0
+    """An announced revision that cannot be read yet is asked for again while its event is
+    younger than this."""
+    lag_retry_seconds: float = 1.0
+    lag_attempts: int = 4
+    max_answer_bytes: int = 64 << 20
+    api_path: str = "/w/api.php"
+    entity_path: str = "/wiki/Special:EntityData"
+
+    reorder_seconds: float = 60.0
+    """Event time that the live feed waits for stragglers of the same page."""
+    dwell_seconds: float = 0.0
+    """Event time in which a burst on one page or entity is fetched once, as its newest."""
+    backfill_rows: int = 500
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use.
+
+        Raises:
+            ValueError: which msgspec reports with the path of the value.
+        """
+        for name in ("batch", "in_flight", "attempts", "lag_attempts", "burst", "max_event_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+        for name in ("connect_seconds", "read_seconds", "backoff_seconds", "requests_per_second"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above 0")
+        if not self.streams:
+            raise ValueError("streams must name at least one stream")
+
+
+class Settings(CoreConfig, frozen=True, kw_only=True):
+    """All sections of the file that the streaming commands read."""
+
+    stream: StreamConfig = StreamConfig()
+    trainer: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Checked by the trainer, which the edge does not know."""
+
+
+def read_settings(
+    path: Path | None = None,
+    overrides: dict[str, Any] | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Settings:
+    """Read the file, then flags, then the environment.
+
+    Raises:
+        ConfigError: a file, name or value that cannot be used.
+    """
+    settings = load(path, Settings, overrides)
+    named = {"contact": environ.get("TWIKI_CONTACT"), "token": environ.get("TWIKI_TOKEN")}
+    stream = msgspec.structs.replace(
+        settings.stream, **{name: value for name, value in named.items() if value}
+    )
+    return msgspec.structs.replace(settings, stream=stream)
+
+
+def user_agent(stream: StreamConfig) -> str:
+    """Name, version and contact, as Wikimedia's policy asks."""
+    contact = f" ({stream.contact})" if stream.contact else ""
+    return f"twiki/{version('twiki')}{contact} python-requests/{version('requests')}"
+
+
+def require_contact(stream: StreamConfig, url: str) -> None:
+    """Refuse to talk to Wikimedia without saying who we are.
+
+    Raises:
+        ConfigError: ``url`` is not http(s), or belongs to Wikimedia and there is no contact.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ConfigError(f"{url!r} is not an http or https address")
+    contact = stream.contact
+    if not contact.isprintable() or not contact.isascii():
+        raise ConfigError("stream.contact must be printable ASCII: it travels in a header")
+    named = "@" in contact or "://" in contact or contact.startswith("User:")
+    if not named and is_wikimedia(parts.hostname):
+        raise ConfigError(
+            f"{parts.hostname} refuses clients without a contact: set TWIKI_CONTACT or "
+            f"stream.contact to a mail address, web page or User: page (found {contact!r})"
+        )
+
+
+def is_wikimedia(host: str) -> bool:
+    """Whether ``host`` is one of Wikimedia's."""
+    host = host.lower().rstrip(".")
+    return any(host == domain or host.endswith("." + domain) for domain in WIKIMEDIA)
