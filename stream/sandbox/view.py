@@ -1,0 +1,69 @@
+"""The world as its public face shows it at one instant: what the API and EntityData read.
+
+The sandbox's *now* is the arrival time of the newest event that was served, so a question
+about the current state is answered as a reader of the stream expects it. Between the events
+of a month and their serving at full speed lies no time, though, while a real reader is seconds
+behind and still fetches what is deleted or hidden an hour later. ``grace`` gives it that hour:
+a revision is told by its id as it stood ``grace`` ago (or when it first appeared, if later).
+"""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+
+import msgspec
+
+from stream.sandbox.model import RECENTCHANGE, PageView, RevisionView, SandboxEvent, WikiWorld
+
+FirstSeen = Mapping[tuple[str, int], datetime]
+"""Arrival time of the first event that names a revision, by (wiki, revision id)."""
+
+
+def first_seen(world: WikiWorld) -> FirstSeen:
+    """When each revision that the events name was first heard of."""
+    result: dict[tuple[str, int], datetime] = {}
+    for event in world.events:
+        revision = event.body.get("revision")
+        if isinstance(revision, dict):
+            rev_id = revision.get("rev_id", revision.get("new"))
+            if isinstance(rev_id, int):
+                result.setdefault((event.wiki, rev_id), event.arrival_time)
+    return result
+
+
+class View(msgspec.Struct, frozen=True, kw_only=True):
+    """The world at ``now``."""
+
+    world: WikiWorld
+    now: datetime
+    seen: FirstSeen
+    grace: timedelta | None = timedelta(0)
+    """None: a revision that could be read once can always be read."""
+
+    def revision(self, wiki: str, rev_id: int) -> RevisionView | None:
+        """A revision by its id; None where there is none yet or its page is deleted."""
+        current = self.world.revision(wiki, rev_id, self.now)
+        if current is None or not (current.archived or current.text_hidden):
+            return current
+        earlier = self.world.revision(wiki, rev_id, self._graced(wiki, rev_id))
+        if earlier is not None and not (earlier.archived or earlier.text_hidden):
+            return earlier
+        return None if current.archived else current
+
+    def _graced(self, wiki: str, rev_id: int) -> datetime:
+        started = self.seen.get((wiki, rev_id), self.world.boundaries[0])
+        if self.grace is None:
+            return min(started, self.now)
+        return min(max(started, self.now - self.grace), self.now)
+
+    def page(self, wiki: str, key: int | str) -> PageView | None:
+        """A live page by id or title."""
+        page = self.world.page(wiki, key, self.now)
+        return None if page is None or page.deleted else page
+
+    def recent(self, wiki: str) -> Iterator[SandboxEvent]:
+        """The rows of the wiki's recent changes, oldest first by arrival."""
+        for event in self.world.events:
+            if event.arrival_time > self.now:
+                return
+            if event.stream == RECENTCHANGE and event.wiki == wiki:
+                yield event
