@@ -1,0 +1,248 @@
+"""Entity dumps of Wikidata: ``[``, one entity a line, ``]``; also plain JSON lines.
+
+::
+
+    with entities.open(path) as dump:
+        for entity in dump.entities(skip=state.has_entity):
+            twiki.entities.decode(entity.raw, ...)
+        dump.damaged                        # lines that are no JSON, by byte offset
+
+Order is not by id. Items, properties and lexemes all come out; the caller decides. With
+``skip(id, lastrevid)`` the two are found by their bytes and a skipped line is never parsed.
+
+The closing bracket is required where there is an opening one. A damaged line is passed over
+and counted; more than one in ten thousand ends the iteration with an error (a single one is
+always let pass; while reading, eleven and more are held against the lines so far).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from twiki.dumps.compression import DumpFile, open_dump
+from twiki.dumps.lines import lines
+from twiki.errors import DumpError
+from twiki.records import Record
+
+__all__ = ["DamagedLine", "DumpEntity", "EntityDump", "Skip", "open"]
+
+Skip = Callable[[str, int], bool]
+"""(entity id, revision id) → whether the caller has that revision and needs nothing of it."""
+
+_BOM = b"\xef\xbb\xbf"
+DAMAGED_IN = 10_000
+"""One damaged line in so many is let pass."""
+_PATIENCE = 10
+"""Damaged lines before the share is looked at while reading."""
+_NAMED = 100
+"""Damaged lines kept with their offsets; all are counted."""
+_EDGE = 512
+"""Bytes at either end of a line in which page metadata is looked for."""
+
+_SCALAR = rb'"(?:[^"\\]|\\.)*"|-?[\d.eE+]+|true|false|null'
+_HEAD = re.compile(rb'\{\s*(?:"\w+"\s*:\s*(?:' + _SCALAR + rb")\s*,\s*)*")
+_TAIL = re.compile(rb'(?:\s*,\s*"\w+"\s*:\s*(?:' + _SCALAR + rb"))*\s*\}")
+_ID = re.compile(rb'"id"\s*:\s*"([A-Z][1-9][0-9]*)"')
+_REV = re.compile(rb'"lastrevid"\s*:\s*(\d{1,18})(?=\s*[,}])')
+
+
+class DumpEntity(Record, frozen=True, kw_only=True):
+    """One entity as the dump has it. ``rev_id`` and ``modified`` only with page metadata."""
+
+    id: str
+    raw: bytes
+    """Its JSON."""
+    offset: int
+    """Of its line in the decompressed text."""
+    rev_id: int | None = None
+    modified: datetime | None = None
+
+
+class DamagedLine(Record, frozen=True, kw_only=True):
+    """A line that is not an entity."""
+
+    offset: int
+    reason: str
+
+
+class _Head(msgspec.Struct):
+    id: str
+    lastrevid: int | None = None
+    modified: datetime | None = None
+
+
+_decode = msgspec.json.Decoder(_Head).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class EntityDump:
+    """An open entity dump, read once from beginning to end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file: DumpFile = open_dump(path)
+        """For progress: ``file.position`` of ``file.total``."""
+        self.lines = 0
+        """Lines with an entity or damage, so far."""
+        self.skipped = 0
+        self.damaged_lines = 0
+        self.damaged: list[DamagedLine] = []
+        """The first of them."""
+
+    def entities(self, skip: Skip | None = None) -> Iterator[DumpEntity]:
+        """Yield every entity that ``skip`` does not name.
+
+        Raises:
+            DumpError: the file is damaged or cut, or too many lines are.
+        """
+        for offset, body in self._bodies():
+            yield from self._line(offset, body, skip)
+        if self.damaged_lines > 1 and self.damaged_lines * DAMAGED_IN > self.lines:
+            raise self._too_damaged()
+
+    def close(self) -> None:
+        """Stop reading."""
+        self.file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _bodies(self) -> Iterator[tuple[int, bytes]]:
+        """Yield what stands on each line, without the commas and brackets between entities."""
+        brackets: _Brackets | None = None
+        for offset, line in lines(self.file):
+            body = line.strip().removesuffix(b",").rstrip()
+            if brackets is None:
+                body = body.removeprefix(_BOM)
+            if not body:
+                continue
+            if brackets is None:
+                brackets = _Brackets(body)
+            elif brackets.closed:
+                raise DumpError(f"{self.path}: byte {offset:,}: text after the closing bracket")
+            if body := brackets.taken_from(body):
+                yield offset, body
+        if brackets is None:
+            raise DumpError(f"{self.path}: expected entities, found no line of text")
+        if brackets.opened and not brackets.closed:
+            raise DumpError(
+                f"{self.path}: expected the closing bracket ], found the end of the file after "
+                f"{self.lines:,} entities. It is cut: fetch it again.",
+            )
+
+    def _line(self, offset: int, body: bytes, skip: Skip | None) -> Iterator[DumpEntity]:
+        self.lines += 1
+        if skip is not None and (known := known_revision(body)) and skip(*known):
+            self.skipped += 1
+            return
+        try:
+            if body.startswith(b"["):
+                for raw in _decode_list(body):
+                    yield from self._entity(offset, bytes(raw), skip)
+            else:
+                yield from self._entity(offset, body, None)
+        except msgspec.DecodeError as error:
+            self._damage(offset, str(error))
+
+    def _entity(self, offset: int, raw: bytes, skip: Skip | None) -> Iterator[DumpEntity]:
+        head = _decode(raw)
+        if skip is not None and head.lastrevid is not None and skip(head.id, head.lastrevid):
+            self.skipped += 1
+            return
+        yield DumpEntity(
+            id=head.id,
+            raw=raw,
+            offset=offset,
+            rev_id=head.lastrevid,
+            modified=head.modified,
+        )
+
+    def _damage(self, offset: int, reason: str) -> None:
+        self.damaged_lines += 1
+        if len(self.damaged) < _NAMED:
+            self.damaged.append(DamagedLine(offset=offset, reason=reason))
+        if self.damaged_lines > max(_PATIENCE, self.lines // DAMAGED_IN):
+            raise self._too_damaged()
+
+    def _too_damaged(self) -> DumpError:
+        places = ", ".join(f"byte {line.offset:,} ({line.reason})" for line in self.damaged[:3])
+        return DumpError(
+            f"{self.path}: expected at most one damaged line in {DAMAGED_IN:,}, found "
+            f"{self.damaged_lines:,} in {self.lines:,}: {places}. Fetch it again.",
+        )
+
+
+class _Brackets:
+    """The outermost ``[`` and ``]``, which may share a line with an entity."""
+
+    def __init__(self, first: bytes) -> None:
+        self.opened = first.startswith(b"[")
+        self.closed = False
+        self._first = True
+
+    def taken_from(self, body: bytes) -> bytes:
+        """Return ``body`` without them."""
+        first, self._first = self._first, False
+        if not self.opened:
+            return body
+        if first:
+            self.closed = body.endswith(b"]") and _valid(_decode_list, body)
+            return body if self.closed else body[1:].lstrip()
+        # A line that was cut may end in "}]" too: only after a whole entity is it the end.
+        if body == b"]" or (
+            body.startswith(b"{") and body.endswith(b"]") and _valid(_decode, body[:-1])
+        ):
+            self.closed = True
+            return body[:-1].rstrip()
+        return body
+
+
+def _valid(decode: Callable[[bytes], object], text: bytes) -> bool:
+    try:
+        decode(text)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def open(path: Path) -> EntityDump:  # noqa: A001 (as gzip.open is)
+    """Open the entity dump at ``path``; use as a context manager.
+
+    Raises:
+        DumpError: it cannot be opened, or is no text.
+    """
+    return EntityDump(path)
+
+
+def known_revision(line: bytes) -> tuple[str, int] | None:
+    """Find id and ``lastrevid`` of an entity's line by their bytes, without parsing it.
+
+    Only members of the outermost object count: the run of plain values that the line begins
+    with, and the one that it ends with. None: not both are there.
+    """
+    head = _HEAD.match(line, 0, _EDGE)
+    if head is None:
+        return None
+    entity = _ID.search(line, 0, head.end())
+    if entity is None:
+        return None
+    rev = _REV.search(line, 0, head.end())
+    if rev is None:
+        at = line.rfind(b'"lastrevid"', max(0, len(line) - _EDGE))
+        rev = _REV.match(line, at) if at >= 0 else None
+        if rev is None or _TAIL.fullmatch(line, rev.end()) is None:
+            return None
+    return entity[1].decode(), int(rev[1])
