@@ -70,7 +70,7 @@ class StreamConfig(Section, frozen=True, kw_only=True):
     max_event_bytes: int = 8 << 20
     max_raw_bytes: int = 8 << 10
     """Bytes of a bad event kept in its dead-letter record."""
-    seen_ids: int = 200_000
+    seen_ids: int = 100_000
     """Event and revision ids remembered to drop repetitions."""
     max_gaps: int = 10_000
 
