@@ -35,10 +35,10 @@ import pyarrow.parquet as pq
 
 from twiki.errors import DatasetError
 from twiki.records import Record, Window
-from twiki.windows import manifest, versions
+from twiki.windows import card, manifest, versions
 from twiki.windows.manifest import Data, FileEntry, Manifest, Run
 from twiki.windows.schema import Part, arrow_schema, from_batch, misplaced, order_key
-from twiki.windows.writer import STATS, DatasetWriter
+from twiki.windows.writer import CARD, STATS, DatasetWriter
 
 __all__ = ["Data", "Dataset", "DatasetWriter", "Part", "Run"]
 
@@ -80,6 +80,11 @@ class Dataset:
     def counts(self) -> dict[Part, int]:
         """Rows of each part."""
         return {part: self.manifest.data.counts[part.value] for part in Part}
+
+    @property
+    def id(self) -> str:
+        """Stable name of this version, e.g. ``twiki-enwiki-2026-11-v1``."""
+        return self.manifest.run.id
 
     def path(self, part: Part) -> Path:
         """Return the Parquet file of a part."""
@@ -178,6 +183,8 @@ def data_bytes(folder: Path) -> dict[str, bytes]:
     content = manifest.read(folder)
     found = {name: (folder / name).read_bytes() for name in sorted(content.data.files)}
     found[f"{manifest.NAME}#data"] = manifest.json_bytes(content.data)
+    about_data, _ = card.split((folder / CARD).read_text(encoding="utf-8"))
+    found[f"{CARD}#data"] = about_data.encode()
     return found
 
 

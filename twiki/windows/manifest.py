@@ -35,13 +35,10 @@ class Data(Record, frozen=True, kw_only=True):
     """What the dataset is."""
 
     schema_version: int
-    id: str
-    """Stable name of this version, e.g. ``twiki-enwiki-2026-11-v1``."""
     wiki: str
     window: str
     start: datetime
     end: datetime
-    version: int
     settings: dict[str, Any]
     """The settings that shape the data (:func:`shaping`)."""
     counts: dict[str, int]
@@ -56,10 +53,16 @@ class Data(Record, frozen=True, kw_only=True):
 
 
 class Run(Record, frozen=True, kw_only=True):
-    """How the content came; nothing in it may be needed to use the data."""
+    """How the content came; nothing in it may be needed to use the data.
+
+    The version belongs here: by one path a window may need a correction, by another not.
+    """
 
     engine: str
     """``stream``, ``replay``, ``dump pair`` or ``cluster``."""
+    id: str = ""
+    """Stable name of this version, e.g. ``twiki-enwiki-2026-11-v1``."""
+    version: int = 0
     policy: Policy = Policy.BOUNDARY
     program: str = ""
     sources: tuple[dict[str, Any], ...] = ()

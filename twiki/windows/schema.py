@@ -8,7 +8,7 @@ column may depend on how the content came, by stream or by dump (L19).
 Times are microseconds in UTC. A column allows null exactly where its field allows None.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -144,8 +144,9 @@ class NondiffRow(Record, frozen=True, kw_only=True):
     title: Annotated[str, _column("title as of the window's end")]
     text: Annotated[str, _column("consecutive unchanged paragraphs, joined by line feeds")]
     rev: Annotated[int, _column("revision as of the end")]
-    first: Annotated[int, _column("index of the first paragraph among the article's paragraphs")]
-    paragraphs: Annotated[int, _column("number of paragraphs")]
+    ordinal: Annotated[int, _column("place among the article's passages, from 0")]
+    first: Annotated[int, _column("index of the first paragraph in the article")]
+    paragraphs: Annotated[int, _column("number of paragraphs, whole or in part")]
 
 
 class Tombstone(Record, frozen=True, kw_only=True):
@@ -168,6 +169,19 @@ ROWS: dict[Part, type[Record]] = {
     Part.NONDIFF: NondiffRow,
     Part.TOMBSTONES: Tombstone,
 }
+MEANINGS: dict[Part, str] = {
+    Part.DIFFSET: "an article, with the text that the window brought (TWiki-Diffsets)",
+    Part.SENTENCES: "a diff sentence, with the sentence that it replaced",
+    Part.PROBES_CHANGED: "a fact that is new, with the diff sentence that states it",
+    Part.PROBES_UNCHANGED: "a fact that stayed, with the sentence that states it",
+    Part.FACTS_REMOVED: "a fact that is gone; without evidence and quality control",
+    Part.LIGHTTUNING_CHANGED: "a changed fact for light-tuning, overlapping no probe",
+    Part.LIGHTTUNING_UNCHANGED: "an unchanged fact for light-tuning, overlapping no probe",
+    Part.NONDIFF: "a passage that the window left as it was (Non-Diffset)",
+    Part.TOMBSTONES: "a revision hidden since an earlier version published its text",
+}
+"""What a row of each part is."""
+
 FACT_PARTS = tuple(part for part, row in ROWS.items() if row is ProbeRow)
 
 _CATEGORIES = {
@@ -199,7 +213,7 @@ def order_key(row: Record) -> tuple[Any, ...]:
         case ProbeRow():
             return (row.subject_qid, row.relation_pid, row.object_qid_or_value)
         case NondiffRow():
-            return (page_hash(row.id), row.id, row.first)
+            return (page_hash(row.id), row.id, row.ordinal)
         case Tombstone():
             return (row.wiki, row.rev_id)
     raise TypeError(f"{type(row).__name__} is not a row of a dataset")
@@ -272,13 +286,17 @@ def to_batch(part: Part, rows: list[Record]) -> pa.RecordBatch:
     """
     schema = arrow_schema(part)
     names = [field.name for field in msgspec.structs.fields(ROWS[part])]
-    arrays = [
-        pa.array([getattr(row, name) for row in rows], type=field.type)
-        for name, field in zip(names, schema, strict=True)
-    ]
-    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-    batch.validate(full=True)
-    return batch
+    try:
+        arrays = [
+            pa.array([getattr(row, name) for row in rows], type=field.type)
+            for name, field in zip(names, schema, strict=True)
+        ]
+    except OverflowError as error:
+        raise ValueError(str(error)) from error
+    for array, field in zip(arrays, schema, strict=True):
+        if array.null_count and not field.nullable:
+            raise ValueError(f"column {field.name}: null where there must be a value")
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def from_batch(part: Part, batch: pa.RecordBatch) -> list[Record]:
@@ -287,4 +305,14 @@ def from_batch(part: Part, batch: pa.RecordBatch) -> list[Record]:
     Raises:
         msgspec.ValidationError: a value outside its field's type.
     """
-    return [msgspec.convert(row, ROWS[part]) for row in batch.to_pylist()]
+    columns = {field.name: _values(batch.column(index)) for index, field in enumerate(batch.schema)}
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return [msgspec.convert(row, ROWS[part]) for row in rows]
+
+
+def _values(array: pa.Array) -> list[Any]:
+    """Return Python values; times by way of naive ones, to need no time zone database."""
+    if not pa.types.is_timestamp(array.type):
+        return array.to_pylist()  # type: ignore[no-any-return] # pyarrow ships no types
+    naive = array.cast(pa.timestamp("us")).to_pylist()
+    return [time and time.replace(tzinfo=UTC) for time in naive]

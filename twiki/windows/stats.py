@@ -141,9 +141,12 @@ class Tally:
             heapreplace(heap, item)
 
     def report(
-        self, quality: Mapping[Category, QualitySteps], snapshot: Volume | None
+        self,
+        quality: Mapping[Category, QualitySteps],
+        snapshot: Volume | None = None,
+        entity_types: Mapping[str, Mapping[str, int]] | None = None,
     ) -> dict[str, Any]:
-        """Return the content of ``stats.json``.
+        """Return the content of ``stats.json``: maps, lists, texts and numbers.
 
         Raises:
             DatasetError: the steps of quality control do not add up to the probes (L14).
@@ -155,7 +158,8 @@ class Tally:
                     f"{part.file}: quality control kept {steps.kept} of {steps.candidates} "
                     f"candidates, found {self.rows[part]} probes: every drop must be counted"
                 )
-        return {
+        types = {name: Counter(kinds) for name, kinds in (entity_types or {}).items()}
+        content = {
             "tokenizer": self._tokenizer_name or None,
             "table1": {
                 "snapshot": snapshot,
@@ -185,7 +189,10 @@ class Tally:
             "relations": {p.value: _pairs(self.relations(p)) for p in _PROBES},
             "object_datatypes": {p.value: _pairs(_ranked(self._datatypes[p])) for p in _PROBES},
             "removed_datatypes": _pairs(_ranked(self._kinds["removed_datatypes"])),
+            "entity_types": {name: _pairs(_ranked(types[name])) for name in sorted(types)} or None,
         }
+        plain: dict[str, Any] = msgspec.to_builtins(content)
+        return plain
 
 
 def _ranked(counter: Counter[str]) -> list[tuple[str, int]]:

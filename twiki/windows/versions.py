@@ -97,6 +97,11 @@ def enter(folder: Path, version: int, *, withdraw: bool = False, reason: str = "
     return index
 
 
+def folders(folder: Path) -> list[Path]:
+    """Return the folders of all versions of a window, oldest first."""
+    return [folder / f"v{version}" for version in _present(folder)]
+
+
 def next_version(folder: Path) -> int:
     """Return the number for a new version of the window."""
     return max(_present(folder), default=0) + 1

@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from twiki.config import CoreConfig
 from twiki.errors import DatasetError, OutputExists
 from twiki.records import Article, Category, Diff, Record, Window
-from twiki.windows import card, export, manifest, versions
+from twiki.windows import card, charts, export, manifest, versions
 from twiki.windows.convert import article_rows
 from twiki.windows.schema import (
     SCHEMA_VERSION,
@@ -150,6 +150,7 @@ class DatasetWriter:
         run: manifest.Run,
         quality: Mapping[Category, QualitySteps] | None = None,
         snapshot: Volume | None = None,
+        entity_types: Mapping[str, Mapping[str, int]] | None = None,
         reconcile: object = None,
         withdraws: str = "",
         corrects: str = "",
@@ -160,6 +161,8 @@ class DatasetWriter:
             run: how the content came; its program and files are filled in here.
             quality: steps of quality control of the changed and the unchanged probes.
             snapshot: size of the whole corpus as of the end, from a corpus manifest.
+            entity_types: for ``subjects`` and ``objects`` of the changed probes, how many are
+                of each type (person, place, …), where they were worked out.
             reconcile: what goes into ``reconcile.json``: any value that JSON can hold.
             withdraws: why the earlier versions must no longer be used; empty: they may.
             corrects: why there is a newer version at all.
@@ -173,15 +176,21 @@ class DatasetWriter:
         """
         for file in self._files.values():
             file.close()
-        stats = self._tally.report(quality or {}, snapshot)
+        stats = self._tally.report(quality or {}, snapshot, entity_types)
         self._write(STATS, manifest.json_bytes(stats))
+        for name, svg in charts.charts(stats).items():
+            self._write(name, svg.encode())
         export.write_csv(self._partial, self._window)
         data = self._data()
-        plain = msgspec.json.decode(manifest.json_bytes(stats))
-        self._write(RECONCILE, manifest.json_bytes(reconcile))
+        run = msgspec.structs.replace(
+            run,
+            id=manifest.dataset_id(data.wiki, data.window, self._version),
+            version=self._version,
+            program=f"twiki {importlib.metadata.version('twiki')}",
+        )
         examples = {part: self._tally.examples(part) for part in card.EXAMPLES}
-        run = msgspec.structs.replace(run, program=_program())
-        self._write(CARD, card.render(data, plain, examples, run, reconcile).encode())
+        self._write(RECONCILE, manifest.json_bytes(reconcile))
+        self._write(CARD, card.render(data, stats, examples, run, reconcile).encode())
         of_run = manifest.entries(self._partial, (self._partial / name for name in OF_RUN))
         run = msgspec.structs.replace(run, files=of_run)
         self._write(manifest.NAME, manifest.encode(manifest.make(data, run)))
@@ -192,22 +201,21 @@ class DatasetWriter:
 
     def _data(self) -> manifest.Data:
         files = (path for path in self._partial.rglob("*") if path.is_file())
-        wiki = self._config.wiki.name
         return manifest.Data(
             schema_version=SCHEMA_VERSION,
-            id=manifest.dataset_id(wiki, self._window.name, self._version),
-            wiki=wiki,
+            wiki=self._config.wiki.name,
             window=self._window.name,
             start=self._window.start,
             end=self._window.end,
-            version=self._version,
             settings=self._settings,
             counts=manifest.part_counts(self._tally.rows),
             files=manifest.entries(self._partial, files),
         )
 
     def _write(self, name: str, content: bytes) -> None:
-        (self._partial / name).write_bytes(content)
+        path = self._partial / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
 
     def _publish(self) -> None:
         for path in sorted(self._partial.rglob("*")):
@@ -292,10 +300,6 @@ def _lock(path: Path) -> int:
             f"{path.parent}: another process is writing a version of this window: let it end"
         ) from error
     return descriptor
-
-
-def _program() -> str:
-    return f"twiki {importlib.metadata.version('twiki')}"
 
 
 __all__ = ["CARD", "OF_RUN", "RECONCILE", "STATS", "DatasetWriter"]
