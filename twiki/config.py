@@ -16,7 +16,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Base of all sections: immutable, unknown names refused."""
 
 
-class WikiConfig(Section):
+class WikiConfig(Section, frozen=True, kw_only=True):
     """``[wiki]``: which wiki is followed and how its pages are read."""
 
     name: str = "enwiki"
@@ -31,7 +31,7 @@ class WikiConfig(Section):
     """A saved ``action=query&meta=siteinfo`` answer; None: English names."""
 
 
-class TextConfig(Section):
+class TextConfig(Section, frozen=True, kw_only=True):
     """``[text]``: cleaning."""
 
     math: Literal["tex", "drop"] = "tex"
@@ -42,7 +42,7 @@ class TextConfig(Section):
     max_block_megabytes: int = 512
 
 
-class FactConfig(Section):
+class FactConfig(Section, frozen=True, kw_only=True):
     """``[facts]``: which statements are facts, and the sample of Unchanged."""
 
     literals: tuple[str, ...] = ("time", "quantity", "monolingualtext", "string")
@@ -50,7 +50,7 @@ class FactConfig(Section):
     """Share of Unchanged facts kept, chosen by hash (L13)."""
 
 
-class QualityConfig(Section):
+class QualityConfig(Section, frozen=True, kw_only=True):
     """``[quality]``: the paper's quality control (L10 to L12)."""
 
     max_object_words: int = 5
@@ -62,7 +62,7 @@ class QualityConfig(Section):
     fold_diacritics: bool = False
 
 
-class WindowConfig(Section):
+class WindowConfig(Section, frozen=True, kw_only=True):
     """``[windows]``: closing, correcting and what a dataset holds."""
 
     lateness_seconds: int = 3600
@@ -75,7 +75,7 @@ class WindowConfig(Section):
     """About 10,000 inputs of 512 GPT-2 tokens at 4.7 characters a token."""
 
 
-class CoreConfig(Section):
+class CoreConfig(Section, frozen=True, kw_only=True):
     """The core's sections."""
 
     wiki: WikiConfig = WikiConfig()

@@ -17,7 +17,10 @@ import msgspec
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all records: immutable, keyword-only, compared by value."""
+    """Base of all records: immutable, compared by value.
+
+    Subclasses repeat ``frozen=True, kw_only=True``: keyword-only is not inherited.
+    """
 
 
 # --- events -------------------------------------------------------------------------------
@@ -35,7 +38,7 @@ class ChangeKind(StrEnum):
     MERGE = "merge"
 
 
-class SourcePosition(Record):
+class SourcePosition(Record, frozen=True, kw_only=True):
     """Where an event stands in the source: one topic-partition of Wikimedia's Kafka."""
 
     topic: str
@@ -44,7 +47,7 @@ class SourcePosition(Record):
     timestamp_ms: int
 
 
-class Change(Record):
+class Change(Record, frozen=True, kw_only=True):
     """One normalised event.
 
     ``rev_dt`` orders content, ``effective_time`` decides the window, ``arrival_time`` drives
@@ -86,7 +89,7 @@ class ContentModel(StrEnum):
     PROPERTY = "wikibase-property"
 
 
-class Revision(Record):
+class Revision(Record, frozen=True, kw_only=True):
     """A Change with its content: wikitext, or entity JSON as text.
 
     ``content`` is ``None`` where there is none to have: a deletion, a hidden text, a change
@@ -112,14 +115,14 @@ class ParagraphKind(StrEnum):
     HEADING = "heading"
 
 
-class Paragraph(Record):
+class Paragraph(Record, frozen=True, kw_only=True):
     """A cleaned paragraph, list item or heading, as its sentences in order."""
 
     kind: ParagraphKind
     sentences: tuple[str, ...]
 
 
-class CleanBlock(Record):
+class CleanBlock(Record, frozen=True, kw_only=True):
     """The prose of one block of wikitext, with the templates that were dropped, by name."""
 
     paragraphs: tuple[Paragraph, ...] = ()
@@ -134,7 +137,7 @@ class SentenceKind(StrEnum):
     UPDATED = "updated"
 
 
-class DiffSentence(Record):
+class DiffSentence(Record, frozen=True, kw_only=True):
     """A sentence that is new in the newer text, and the one that it replaced, if any."""
 
     kind: SentenceKind
@@ -148,7 +151,7 @@ class DiffSentence(Record):
     """UPDATED only: the same words and numbers, other punctuation."""
 
 
-class Diff(Record):
+class Diff(Record, frozen=True, kw_only=True):
     """What one article gained and lost between two texts, in reading order."""
 
     sentences: tuple[DiffSentence, ...] = ()
@@ -158,7 +161,7 @@ class Diff(Record):
 # --- facts --------------------------------------------------------------------------------
 
 
-class Fact(Record):
+class Fact(Record, frozen=True, kw_only=True):
     """(subject, relation, object) from the main snak of a best-rank statement.
 
     ``object`` is an entity id or the rendered text of a literal. A quantity with a unit is
@@ -185,7 +188,7 @@ class Fact(Record):
         return self.datatype in ("wikibase-item", "wikibase-property")
 
 
-class Entity(Record):
+class Entity(Record, frozen=True, kw_only=True):
     """What state keeps of an item or property: all that facts, labels and alignment need."""
 
     id: str
@@ -208,7 +211,7 @@ class FactClass(StrEnum):
     REMOVED = "removed"
 
 
-class FactChange(Record):
+class FactChange(Record, frozen=True, kw_only=True):
     """A fact, its class, and the objects of the same (subject, relation) before and after."""
 
     fact: Fact
@@ -228,7 +231,7 @@ class Category(StrEnum):
 # --- windows ------------------------------------------------------------------------------
 
 
-class Window(Record, order=True):
+class Window(Record, order=True, frozen=True, kw_only=True):
     """A half-open interval of effective time ``[start, end)`` in UTC, with its name."""
 
     start: datetime
@@ -243,7 +246,7 @@ class Policy(StrEnum):
     DUMP = "dump"
 
 
-class Article(Record):
+class Article(Record, frozen=True, kw_only=True):
     """A live article as of a boundary.
 
     ``blocks`` concatenate to its wikitext; ``None`` where the text is hidden or not held.
@@ -261,7 +264,7 @@ class Article(Record):
         return None if self.blocks is None else "".join(self.blocks)
 
 
-class EntityAt(Record):
+class EntityAt(Record, frozen=True, kw_only=True):
     """An entity as of a boundary, with the revision that says so."""
 
     entity: Entity
@@ -269,7 +272,7 @@ class EntityAt(Record):
     rev_dt: datetime
 
 
-class Probe(Record):
+class Probe(Record, frozen=True, kw_only=True):
     """A fact with labels that passed alignment and quality control, with its evidence."""
 
     subject: str

@@ -1,0 +1,133 @@
+"""How the content of revisions is stored: whole, or as what differs from another.
+
+A page's text is kept as its blocks. The text of a later boundary is a *patch* against that
+of the boundary before: references to its blocks, new blocks inline, all compressed. So an
+edit writes what it changed, and a cut sees which blocks to compare. Where a patch would not
+be smaller the text is stored whole. Entities are small and always whole.
+
+Format, behind the version byte of :mod:`twiki.state.codec`: one zstd frame of a MessagePack array,
+``[0, [block, …]]`` or ``[base revision, [[first, count] | block, …]]``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+import zstandard
+
+from twiki.errors import StateCorrupt
+from twiki.state.codec import HEAD, unwrapped
+
+Loader = Callable[[int], bytes | None]
+"""The stored bytes of a revision's content, or None."""
+
+_LONGEST_CHAIN = 1000
+"""A chain has a link for each boundary that is kept."""
+_MAX_BYTES = 256 << 20
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(tuple[int, list[str | tuple[int, int]]])
+_compressor = zstandard.ZstdCompressor(level=1)
+_decompressor = zstandard.ZstdDecompressor()
+
+
+def whole(blocks: Sequence[str]) -> bytes:
+    """Store blocks as they are."""
+    return HEAD + _compressor.compress(_encoder.encode((0, blocks)))
+
+
+def patch(blocks: Sequence[str], base_rev: int, base: Sequence[str]) -> tuple[bytes, int]:
+    """Store blocks against those of ``base_rev``; whole where that is not smaller.
+
+    Returns the bytes, and the revision that they refer to (0: none).
+    """
+    parts = _parts(blocks, base)
+    inline = sum(len(part) for part in parts if isinstance(part, str))
+    if inline * 2 > sum(map(len, blocks)):
+        return whole(blocks), 0
+    return HEAD + _compressor.compress(_encoder.encode((base_rev, parts))), base_rev
+
+
+class Texts:
+    """The texts of one page, decoded at most once each.
+
+    ``load`` gives stored bytes by revision. :meth:`put` adds a text that is not stored yet.
+    """
+
+    def __init__(self, load: Loader) -> None:
+        self._load = load
+        self._blocks: dict[int, tuple[str, ...]] = {}
+
+    def put(self, rev: int, blocks: Sequence[str]) -> None:
+        """Let ``blocks`` be the text of ``rev``."""
+        self._blocks[rev] = tuple(blocks)
+
+    def blocks(self, rev: int) -> tuple[str, ...]:
+        """The blocks of ``rev``.
+
+        Raises:
+            StateCorrupt: the bytes, or those they refer to, are not what was written.
+        """
+        known = self._blocks.get(rev)
+        if known is None:
+            chain, at = [], rev
+            while known is None:
+                base, parts = self._read(at, rev)
+                chain.append(parts)
+                known = self._blocks.get(base, None if base else ())
+                at = base
+                if len(chain) > _LONGEST_CHAIN:
+                    raise StateCorrupt(f"the text of revision {rev} refers in a circle")
+            for parts in reversed(chain):
+                known = _applied(parts, known)
+            self._blocks[rev] = known
+        return known
+
+    def _read(self, rev: int, asked: int) -> tuple[int, list[str | tuple[int, int]]]:
+        data = self._load(rev)
+        if data is None:
+            raise StateCorrupt(f"the text of revision {rev} is not held, {asked} refers to it")
+        return _decode(data)
+
+
+def _decode(data: bytes) -> tuple[int, list[str | tuple[int, int]]]:
+    try:
+        return _decoder.decode(
+            _decompressor.decompress(unwrapped(data), max_output_size=_MAX_BYTES)
+        )
+    except (msgspec.DecodeError, zstandard.ZstdError) as error:
+        raise StateCorrupt(f"a stored text cannot be read: {error}") from error
+
+
+def _applied(parts: Sequence[str | tuple[int, int]], base: Sequence[str]) -> tuple[str, ...]:
+    out: list[str] = []
+    for part in parts:
+        if isinstance(part, str):
+            out.append(part)
+        else:
+            first, count = part
+            out.extend(base[first : first + count])
+    return tuple(out)
+
+
+def _parts(blocks: Sequence[str], base: Sequence[str]) -> list[str | tuple[int, int]]:
+    """Runs of base blocks and new blocks: equal ends first, then what lies between."""
+    shared = min(len(blocks), len(base))
+    head = 0
+    while head < shared and blocks[head] == base[head]:
+        head += 1
+    tail = 0
+    while tail < shared - head and blocks[-1 - tail] == base[-1 - tail]:
+        tail += 1
+    runs: list[str | tuple[int, int]] = [(0, head)] if head else []
+    where: Mapping[str, int] = {base[i]: i for i in range(len(base) - tail - 1, head - 1, -1)}
+    for block in blocks[head : len(blocks) - tail]:
+        at = where.get(block)
+        last = runs[-1] if runs else None
+        if at is None:
+            runs.append(block)
+        elif isinstance(last, tuple) and last[0] + last[1] == at:
+            runs[-1] = (last[0], last[1] + 1)
+        else:
+            runs.append((at, 1))
+    if tail:
+        runs.append((len(base) - tail, tail))
+    return runs

@@ -1,0 +1,140 @@
+"""What a cut asks of the state: a window's articles by title, labels, and merges.
+
+Everything is read as of the window's boundaries and kept in bounded caches, so that a cut's
+memory does not grow with the wiki.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from twiki.diff import diff
+from twiki.records import Article, Diff, Entity, EntityAt, Paragraph, ParagraphKind, Window
+from twiki.state.asof import AsOf, Missing, Reading
+from twiki.times import to_ms
+from twiki.windows.probes import ArticleText
+
+_ARTICLES_CACHED = 256
+_ENTITIES_CACHED = 100_000
+_LONGEST_CHAIN = 20
+"""Redirects of redirects are resolved by bots; a longer chain is a circle."""
+
+
+class WindowView:
+    """One window's articles and entities, read from the state."""
+
+    def __init__(self, state: AsOf, window: Window) -> None:
+        self.state = state
+        self.window = window
+        self.start, self.end = to_ms(window.start), to_ms(window.end)
+        self.clean = state.context.clean
+        self.changed = lru_cache(_ARTICLES_CACHED)(self._changed)
+        self.live = lru_cache(_ARTICLES_CACHED)(self._live)
+        self.label = lru_cache(_ENTITIES_CACHED)(self._label)
+        self.redirect = lru_cache(_ENTITIES_CACHED)(self._redirect)
+
+    # --- articles: the protocol of twiki.windows.probes.Articles ---
+
+    def _changed(self, title: str) -> ArticleText | None:
+        """The article with its diff sentences; None when it has none in this window."""
+        page_id = self.state.titled(title, self.end)
+        if page_id is None:
+            return None
+        new = self.state.article(page_id, self.end)
+        found = self.diff(self.state.article(page_id, self.start), new)
+        if found is None or new.article is None or not found.sentences:
+            return None
+        return _text(new.article, [sentence.text for sentence in found.sentences])
+
+    def _live(self, title: str) -> ArticleText | None:
+        """The article live at the end with all its sentences; None if not live."""
+        page_id = self.state.titled(title, self.end)
+        article = None if page_id is None else self.state.article(page_id, self.end).article
+        return None if article is None else _text(article, _Lazy(lambda: self.sentences(article)))
+
+    def paragraphs(self, article: Article) -> list[Paragraph]:
+        """The cleaned paragraphs of an article; none where its text cannot be had."""
+        return [p for block in article.blocks or () for p in self.clean(block).paragraphs]
+
+    def sentences(self, article: Article) -> list[str]:
+        """The sentences of an article without its headings, in reading order."""
+        return [
+            sentence
+            for paragraph in self.paragraphs(article)
+            if paragraph.kind is not ParagraphKind.HEADING
+            for sentence in paragraph.sentences
+        ]
+
+    def diff(self, old: Reading, new: Reading) -> Diff | None:
+        """Net difference between two readings of an article; None where it cannot be told.
+
+        An article whose new text is hidden counts as unchanged (ENGINE 2).
+        """
+        if new.article is None or new.article.blocks is None:
+            return None
+        if old.article is not None and old.article.blocks is None:
+            return None
+        blocks = None if old.article is None else old.article.blocks
+        return diff(blocks, new.article.blocks, self.clean)
+
+    # --- entities ---
+
+    def entity(self, entity_id: str, at: int) -> EntityAt | None:
+        """The entity as of ``at``; None where there is none or its content is not held."""
+        found = self.state.entity(entity_id, at)
+        return None if isinstance(found, Missing) else found
+
+    def _redirect(self, entity_id: str) -> str:
+        """The item that ``entity_id`` had been merged into by the end; itself when none."""
+        target = entity_id
+        for _ in range(_LONGEST_CHAIN):
+            found = self.entity(target, self.end)
+            if found is None or found.entity.redirect is None:
+                return target
+            target = found.entity.redirect
+        return entity_id
+
+    def _label(self, entity_id: str) -> str | None:
+        """Label as of the end, of the item that it was merged into (L9)."""
+        found = self.entity(self.redirect(entity_id), self.end)
+        return None if found is None else self.label_of(found.entity)
+
+    def label_of(self, entity: Entity) -> str | None:
+        """The label in the first language that has one."""
+        languages = self.state.context.languages
+        return next((entity.labels[code] for code in languages if code in entity.labels), None)
+
+    def aliases(self, entity_id: str) -> tuple[str, ...]:
+        """Other names as of the end, in the languages followed."""
+        found = self.entity(self.redirect(entity_id), self.end)
+        if found is None:
+            return ()
+        languages = self.state.context.languages
+        return tuple(name for code in languages for name in found.entity.aliases.get(code, ()))
+
+
+def _text(article: Article, sentences: Sequence[str]) -> ArticleText:
+    return ArticleText(
+        page_id=article.page_id,
+        title=article.title,
+        rev_id=article.rev_id,
+        sentences=sentences,
+    )
+
+
+class _Lazy(Sequence[str]):
+    """Sentences that are worked out when somebody reads them: cleaning is the slow part."""
+
+    def __init__(self, make: Callable[[], list[str]]) -> None:
+        self._make = make
+        self._made: list[str] | None = None
+
+    def _list(self) -> list[str]:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN204 - overloads add nothing
+        return self._list()[index]
+
+    def __len__(self) -> int:
+        return len(self._list())
