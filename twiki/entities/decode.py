@@ -59,24 +59,41 @@ def decode(
     Raises:
         BadEntity: lexemes, media info, missing entities, several at once, or no entity at all.
     """
+    document_type = shapes.document_type(wiki, languages, claims=claims)
     decoder = shapes.decoder(wiki, languages, claims=claims)
-    document = _decode(decoder, content)
+    document = _decode(decoder, content, document_type)
     if document.entities is not None:
-        document = _decode(decoder, _only(document.entities))
-    if document.id is None and isinstance(document.entity, list | str) and not document.redirect:
-        document = _convert(content, shapes.document_type(wiki, languages, claims=claims))
+        document = _decode(decoder, _only(document.entities), document_type)
     return _entity(document, languages, frozenset(literals))
 
 
 def _decode(
-    decoder: msgspec.json.Decoder[shapes.Document], content: str | bytes | msgspec.Raw
+    decoder: msgspec.json.Decoder[shapes.Document],
+    content: str | bytes | msgspec.Raw,
+    document_type: type[shapes.Document],
 ) -> shapes.Document:
     try:
-        return decoder.decode(content)
+        document = decoder.decode(content)
     except msgspec.ValidationError as error:
-        raise BadEntity(BadReason.SHAPE, str(error)) from error
+        return _old_or_refused(content, document_type, str(error))
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise BadEntity(BadReason.NOT_JSON, str(error)) from error
+    if document.id is None and document.entity is not None and not document.redirect:
+        return _old_or_refused(content, document_type, "an entity without an id")
+    return document
+
+
+def _old_or_refused(
+    content: str | bytes | msgspec.Raw, document_type: type[shapes.Document], problem: str
+) -> shapes.Document:
+    """The old format, whose aliases and claims today's types refuse; else the refusal."""
+    try:
+        old = msgspec.json.decode(content)
+        if isinstance(old, dict) and "entity" in old and "id" not in old:
+            return msgspec.convert(legacy.modern(old), document_type)
+    except (legacy.NotLegacy, msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        problem = f"{problem}; {error}"
+    raise BadEntity(BadReason.SHAPE, problem)
 
 
 def _only(entities: dict[str, msgspec.Raw] | list[Any]) -> msgspec.Raw:
@@ -85,13 +102,6 @@ def _only(entities: dict[str, msgspec.Raw] | list[Any]) -> msgspec.Raw:
     if len(entities) > 1:
         raise BadEntity(BadReason.SEVERAL, f"the answer holds {len(entities)} entities")
     return next(iter(entities.values()))
-
-
-def _convert(content: str | bytes, document_type: type[shapes.Document]) -> shapes.Document:
-    try:
-        return msgspec.convert(legacy.modern(msgspec.json.decode(content)), document_type)
-    except (msgspec.ValidationError, legacy.NotLegacy, RecursionError) as error:
-        raise BadEntity(BadReason.SHAPE, str(error)) from error
 
 
 def _entity(
@@ -110,7 +120,7 @@ def _entity(
     if kind not in _PREFIX:
         raise BadEntity(BadReason.UNSUPPORTED, f"{document.id} is a {kind}")
     labels, aliases = shapes.terms(document, languages)
-    claims = document.claims
+    claims: shapes.Claims | None = getattr(document, "claims", None)
     return Entity(
         id=document.id,
         type=kind,

@@ -87,7 +87,7 @@ class Document(Protocol):
     """What one JSON document holds: an entity, a redirect, an envelope, or the old format.
 
     ``labels``, ``aliases`` and ``sitelinks`` are read with :func:`terms` and :func:`sitelink`:
-    their fields depend on the languages and the wiki.
+    their fields depend on the languages and the wiki. ``claims`` is there when asked for.
     """
 
     id: str | None
@@ -95,7 +95,6 @@ class Document(Protocol):
     labels: object
     aliases: object
     sitelinks: object
-    claims: Claims | None
     redirect: str | None
     entity: str | list[Any] | None
     entities: dict[str, msgspec.Raw] | list[Any] | None
@@ -133,8 +132,9 @@ def document_type(wiki: str, languages: tuple[str, ...], *, claims: bool) -> typ
         ("entity", str | list[Any] | None, None),
         ("entities", dict[str, msgspec.Raw] | list[Any] | None, None),
         ("missing", str | bool | None, None),
-        ("claims", (Claims if claims else msgspec.Raw) | None, None),
     ]
+    if claims:
+        document.append(("claims", Claims | None, None))
     built: Any = msgspec.defstruct("Document", document)
     return cast("type[Document]", built)
 

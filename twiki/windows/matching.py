@@ -85,9 +85,9 @@ class Passage:
     """Sentences of an article, folded once, to be searched for many labels."""
 
     def __init__(self, sentences: Sequence[str], *, diacritics: bool = False) -> None:
-        """Fold ``sentences``; they are kept as they are for evidence."""
-        self._sentences = sentences
-        folded = [fold(sentence, diacritics=diacritics) for sentence in sentences]
+        """Read ``sentences`` once and fold them; evidence is given as it was written."""
+        self._sentences = list(sentences)
+        folded = [fold(sentence, diacritics=diacritics) for sentence in self._sentences]
         self._starts: list[int] = []
         at = 0
         for sentence in folded:

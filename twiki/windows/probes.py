@@ -104,7 +104,7 @@ def build(
             misses[aligned] += 1
         else:
             rows.append(aligned)
-    rows.sort(key=lambda row: row.key)
+    rows.sort(key=lambda row: (row.key, row.texts, row.probe.page_title))
     kept = quality.check(rows, config, window.name)
     return ProbeSet(
         probes=tuple(rows[index].probe for index in kept.kept),

@@ -196,9 +196,9 @@ class _Column:
     def _value(self, index: int) -> str:
         return self._rows[index].texts[self.cap.column]
 
-    def _rank(self, index: int) -> tuple[int, tuple[str, str, str]]:
-        key = self._rows[index].key
-        return text_hash(*key, self._window), key
+    def _rank(self, index: int) -> tuple[int, tuple[str, ...]]:
+        row = self._rows[index]
+        return text_hash(*row.key, self._window), (*row.key, *row.texts)
 
 
 def shares(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
