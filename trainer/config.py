@@ -1,0 +1,187 @@
+"""Settings of one training run and of the small model: frozen values with their reasons.
+
+Plain data classes, because a training machine has torch but not always the rest of the
+system. What a method changes against :class:`TrainSettings`' defaults stands in its own file
+(``trainer/methods/``); :func:`trainer.methods.settings_for` puts both together. The
+``[trainer]`` section of the TOML file is :class:`trainer.section.TrainerConfig`.
+"""
+
+import dataclasses
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_type_hints
+
+from twiki.errors import ConfigError
+
+Preset = Literal["paper", "recommended"]
+"""``paper``: what the paper's text says; ``recommended``: what works, with the reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecAdamSettings:
+    """The pull towards an anchor (Chen et al., 2020)."""
+
+    gamma: float | None = None
+    """Strength of the pull a unit of learning rate; None: no pull."""
+    anneal: Literal["sigmoid", "constant"] = "constant"
+    """``sigmoid``: lambda(t) = 1 / (1 + exp(-k (t - t0))) moves from pull to training."""
+    k: float = 0.5
+    t0: float = 250.0
+    """Step at which the sigmoid is one half."""
+    anchor: Literal["initial", "previous"] = "previous"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewSettings:
+    """Old text mixed into the new (Mix-review, replay)."""
+
+    ratio: float = 0.0
+    """Tokens of old text per token of new text."""
+    decay: float = 1.0
+    """The ratio of the n-th window is ``ratio * decay ** n``."""
+    source: Literal["initial", "all-previous"] = "all-previous"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoraSettings:
+    """Low-rank adaptation through peft."""
+
+    variant: Literal["lora", "dora", "pissa"] = "lora"
+    rank: int = 0
+    """0: no adaptation."""
+    alpha: int = 32
+    """The update is scaled by ``alpha / rank``."""
+    dropout: float = 0.0
+    targets: tuple[str, ...] = ()
+    """Ends of module names; empty: every linear layer but the head."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KAdapterSettings:
+    """Decoder blocks beside the frozen model (Wang et al., 2021)."""
+
+    layers: tuple[int, ...] = ()
+    """Hidden states that the blocks read, 0 being the embedding. Empty: 1 and 11, or 1 and a
+    third of the depth where the model has fewer layers than 11."""
+    scale: float | None = 0.1
+    """Weight of the adapter's output; None: 2 / (lr * steps), at least 0.1, because the
+    zero-initialised gain grows by at most the learning rate a step."""
+    train_embeddings: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainSettings:
+    """Everything that decides what a training run does, apart from its inputs."""
+
+    method: str = "diff"
+    preset: Preset = "recommended"
+    seed: int = 0
+    sequence: int = 512
+    """Tokens a row."""
+    batch: int = 64
+    """Rows a step, over all micro-batches and processes."""
+    micro_batch: int = 0
+    """Rows a forward pass and process; 0: as many as fit."""
+    epochs: float = 1.0
+    steps: int = 0
+    """Steps of the whole run; 0: as many as ``epochs`` takes."""
+    lr: float = 1e-4
+    """The schedule's highest learning rate."""
+    schedule: Literal["one-cycle", "rewarm", "constant"] = "one-cycle"
+    warmup: float = 0.3
+    """Share of the steps in which the learning rate grows."""
+    final_lr: float = 0.1
+    """``rewarm``: the last learning rate as a share of ``lr``."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    eps: float = 1e-8
+    weight_decay: float = 0.01
+    """On matrices only: biases and norms are not decayed."""
+    clip: float = 1.0
+    """Largest norm of the gradient; 0: not clipped."""
+    mask: Literal["document", "none"] = "document"
+    """``document``: a token sees its own document alone; ``none``: the whole row."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Of the forward pass; weights and optimizer are always fp32. auto: bf16 on a GPU."""
+    compile: bool = False
+    deterministic: bool = False
+    """Only deterministic GPU kernels, at some cost in speed. A CPU run always repeats."""
+    checkpoint_every: int = 500
+    """Steps between checkpoints; 0: none before the end."""
+    keep: int = 2
+    """Newest checkpoints kept."""
+    spike: float = 0.0
+    """A step whose gradient norm exceeds this multiple of its running mean is skipped; 0:
+    only steps that are not finite are."""
+    max_bad_steps: int = 5
+    """Skipped steps in a row after which the run stops."""
+    recadam: RecAdamSettings = field(default_factory=RecAdamSettings)
+    review: ReviewSettings = field(default_factory=ReviewSettings)
+    lora: LoraSettings = field(default_factory=LoraSettings)
+    kadapter: KAdapterSettings = field(default_factory=KAdapterSettings)
+    merge: float = 1.0
+    """Share of the new weights in the result; 1: no interpolation with the start."""
+
+    def __post_init__(self) -> None:
+        for name in ("sequence", "batch", "max_bad_steps"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"trainer setting {name}: expected at least 1")
+        if self.lr <= 0 or self.epochs < 0 or self.steps < 0:
+            raise ConfigError("trainer settings: lr must be above 0, epochs and steps not below")
+        if not 0 <= self.merge <= 1:
+            raise ConfigError(f"trainer setting merge: expected 0 to 1, found {self.merge}")
+        gamma = self.recadam.gamma
+        if gamma is not None and not 0 <= self.lr * gamma < 2:  # noqa: PLR2004
+            # theta - theta* is multiplied by (1 - lr * gamma) a step: from 2 on it grows.
+            raise ConfigError(
+                f"trainer settings lr {self.lr:g} and recadam.gamma {gamma:g}: their product "
+                f"must stay below 2, else the pull diverges; lower gamma below {2 / self.lr:g}"
+            )
+
+    def digest(self) -> str:
+        """sha256 of the settings that shape the result (not how often it is saved)."""
+        data = dataclasses.asdict(self)
+        for name in ("micro_batch", "checkpoint_every", "keep"):
+            del data[name]
+        return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SmallModel:
+    """A GPT-2 small enough to be trained from nothing on a CPU."""
+
+    layers: int = 4
+    width: int = 128
+    heads: int = 4
+    positions: int = 256
+    vocabulary: int = 2048
+    dropout: float = 0.0
+
+
+def replace(settings: TrainSettings, changes: dict[str, Any]) -> TrainSettings:
+    """``settings`` with ``changes``; a dotted name reaches into a part (``lora.rank``).
+
+    Raises:
+        ConfigError: an unknown name, or a value that does not fit.
+    """
+    top: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in changes.items():
+        head, _, rest = name.partition(".")
+        part = getattr(settings, head, None) if head in get_type_hints(TrainSettings) else None
+        known = not rest or (dataclasses.is_dataclass(part) and hasattr(part, rest))
+        if part is None or not known:
+            raise ConfigError(f"trainer setting {name!r} does not exist")
+        if rest:
+            parts.setdefault(head, {})[rest] = value
+        else:
+            top[head] = value
+    for head, values in parts.items():
+        top[head] = dataclasses.replace(getattr(settings, head), **values)
+    return dataclasses.replace(settings, **top)
+
+
+def as_dict(settings: TrainSettings) -> dict[str, Any]:
+    """The settings as plain JSON values."""
+    data: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(settings)))
+    return data

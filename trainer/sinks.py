@@ -1,0 +1,152 @@
+"""Where a run's figures go: a JSON line a step always, TensorBoard or W&B where wanted."""
+
+import importlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from twiki.errors import TrainerError
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """One optimizer step as it is logged."""
+
+    step: int
+    steps: int
+    loss: float
+    """Mean over the step's tokens, nats."""
+    loss_old: float | None
+    """The same over reviewed rows alone; None: there were none."""
+    lr: float
+    grad_norm: float
+    skipped: bool
+    tokens: int
+    """Targets since the run's start."""
+    tokens_per_second: float
+    mfu: float | None
+    """Share of the device's peak FLOP/s, where that is known."""
+    memory_bytes: int
+
+
+class Sink(Protocol):
+    """Takes every step."""
+
+    def write(self, report: StepReport) -> None:
+        """Take one step."""
+        ...
+
+    def close(self) -> None:
+        """Flush what is held."""
+        ...
+
+
+class JsonLines:
+    """``log.jsonl``; a resumed run drops the lines from its first step on."""
+
+    def __init__(self, path: Path, first_step: int) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        kept = []
+        if path.exists():
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [
+                line
+                for line in lines
+                if line.endswith("\n") and json.loads(line)["step"] < first_step
+            ]
+        self._file = path.open("w", encoding="utf-8")
+        self._file.writelines(kept)
+
+    def write(self, report: StepReport) -> None:
+        """Append a line."""
+        self._file.write(json.dumps(asdict(report), sort_keys=True) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class TensorBoard:
+    """Scalars for TensorBoard."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
+        except ImportError as error:
+            raise TrainerError("sink tensorboard: install the package tensorboard") from error
+        self._writer: Any = SummaryWriter(str(folder))
+
+    def write(self, report: StepReport) -> None:
+        """Add the scalars."""
+        for name in ("loss", "lr", "grad_norm", "tokens_per_second"):
+            self._writer.add_scalar(name, getattr(report, name), report.step)
+
+    def close(self) -> None:
+        """Close the writer."""
+        self._writer.close()
+
+
+class WeightsAndBiases:
+    """A W&B run; offline unless its own environment says otherwise."""
+
+    def __init__(self, folder: Path, config: dict[str, Any]) -> None:
+        try:
+            wandb = importlib.import_module("wandb")
+        except ImportError as error:
+            raise TrainerError("sink wandb: install the package wandb") from error
+        self._run: Any = wandb.init(project="twiki", dir=str(folder), config=config)
+
+    def write(self, report: StepReport) -> None:
+        """Log the step."""
+        self._run.log(asdict(report), step=report.step)
+
+    def close(self) -> None:
+        """Finish the run."""
+        self._run.finish()
+
+
+class Sinks:
+    """Several sinks as one, closed together."""
+
+    def __init__(self, sinks: Sequence[Sink]) -> None:
+        self._sinks = sinks
+
+    def write(self, report: StepReport) -> None:
+        """Give the step to each."""
+        for sink in self._sinks:
+            sink.write(report)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for sink in self._sinks:
+            sink.close()
+
+
+def open_sinks(
+    out: Path, names: Sequence[str], *, first_step: int, config: dict[str, Any]
+) -> Sinks:
+    """The JSON log, and each of ``names`` (``tensorboard``, ``wandb``).
+
+    Raises:
+        TrainerError: an unknown name, or its package is not installed.
+    """
+    sinks: list[Sink] = []
+    for name in names:
+        if name == "tensorboard":
+            sinks.append(TensorBoard(out / "tensorboard"))
+        elif name == "wandb":
+            sinks.append(WeightsAndBiases(out, config))
+        else:
+            raise TrainerError(f"sink {name!r} does not exist; there are tensorboard and wandb")
+    return Sinks([JsonLines(out / "log.jsonl", first_step), *sinks])
