@@ -78,7 +78,7 @@ def _resolve(call: Call) -> _Found:
 
 def _by_revision(call: Call, found: _Found) -> None:
     for rev_id in call.integers("revids"):
-        revision = call.view.revision(call.wiki, rev_id)
+        revision = call.view.by_id(call.wiki, rev_id)
         page = None if revision is None else _page_of(call, revision)
         if revision is None or page is None:
             found.bad_ids.append(rev_id)

@@ -57,7 +57,7 @@ def _current(view: View, entity_id: str) -> dict[str, object]:
 
 
 def _revision(view: View, entity_id: str, rev_id: int, flavour: str | None) -> dict[str, object]:
-    revision = view.revision(WIKIDATA, rev_id)
+    revision = view.by_id(WIKIDATA, rev_id)
     if revision is None or revision.text is None:
         raise EntityDataError(404, f"Can't find revision {rev_id} of entity {entity_id}.")
     entity = content(revision)

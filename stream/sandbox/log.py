@@ -78,6 +78,11 @@ class Log:
         """Index of the first message of ``topic`` that is not among the first ``served``."""
         return bisect_left(self.topics[topic], served, key=lambda m: m.sequence)
 
+    def next_offset(self, topic: str) -> int:
+        """The offset that a message after the last one would have."""
+        messages = self.topics[topic]
+        return messages[-1].offset + 1 if messages else FIRST_OFFSET
+
     def read(self, starts: Mapping[str, int]) -> Iterator[Message]:
         """The messages of the topics in ``starts`` from these indices on, in log order."""
         first = {

@@ -127,7 +127,7 @@ def _resume(log: Log, topic: str, position: TopicPosition | None, served: int) -
         return head
     if position.offset is not None:
         index = log.at_offset(topic, position.offset)
-        beyond = index == len(log.topics[topic]) and position.offset > _next_offset(log, topic)
+        beyond = index == len(log.topics[topic]) and position.offset > log.next_offset(topic)
         return head if beyond else index
     if position.timestamp is None:
         return head
@@ -137,11 +137,6 @@ def _resume(log: Log, topic: str, position: TopicPosition | None, served: int) -
 def _since(log: Log, topic: str, timestamp_ms: int, served: int) -> int:
     """A time later than all that is served means the end, silently (I6)."""
     return min(log.at_time(topic, timestamp_ms), log.head(topic, served))
-
-
-def _next_offset(log: Log, topic: str) -> int:
-    messages = log.topics[topic]
-    return messages[-1].offset + 1 if messages else 0
 
 
 class Identity:

@@ -7,7 +7,7 @@ behind and still fetches what is deleted or hidden an hour later. ``grace`` give
 a revision is told by its id as it stood ``grace`` ago (or when it first appeared, if later).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 import msgspec
@@ -38,6 +38,14 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     seen: FirstSeen
     grace: timedelta | None = timedelta(0)
     """None: a revision that could be read once can always be read."""
+    lags: Callable[[str, int], bool] | None = None
+    """Whether the replica that is asked lacks a revision still, by wiki and id."""
+
+    def by_id(self, wiki: str, rev_id: int) -> RevisionView | None:
+        """A revision asked for by its id: as :meth:`revision`, if the replica has it."""
+        if self.lags is not None and self.lags(wiki, rev_id):
+            return None
+        return self.revision(wiki, rev_id)
 
     def revision(self, wiki: str, rev_id: int) -> RevisionView | None:
         """A revision by its id; None where there is none yet or its page is deleted."""
