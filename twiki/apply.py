@@ -11,7 +11,8 @@ one keeps the parts under keys of their own, the cluster keeps one value::
 The order of arrival decides nothing but what the live feed tells (ENGINE 2).
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import msgspec
 
@@ -159,8 +160,8 @@ def _apply_entity(
 def _applied(
     before: Held,
     found: Survey,
-    keep: Set[int],
-    hidden: Set[int],
+    keep: AbstractSet[int],
+    hidden: AbstractSet[int],
     ledger: tuple[Entry, ...],
     fresh: Sequence[Entry],
     context: Context,
@@ -173,7 +174,7 @@ def _applied(
     sampled: bool = False,
 ) -> Applied:
     needs = found.wanted - keep - hidden
-    starts = {context.window_start(e.effective) for e in fresh}
+    starts = {context.window_start(moment) for e in fresh for moment in _moments(e)}
     return Applied(
         held=Held(
             entries=ledger,
@@ -194,6 +195,13 @@ def _applied(
     )
 
 
+def _moments(entry: Entry) -> tuple[int, ...]:
+    """Times whose windows an entry touches: a pin, those on both sides of its boundary."""
+    if entry.boundary is None:
+        return (entry.effective,)
+    return (entry.effective, entry.boundary - 1, entry.boundary)
+
+
 def _too_large(text: str, context: Context) -> str | None:
     if len(text) <= context.max_page_bytes:
         return None
@@ -206,7 +214,7 @@ def _entries(revision: Revision, context: Context) -> tuple[Entry, ...]:
     redirect = change.redirect
     if revision.content is not None:
         redirect = _redirects(revision, context.site)
-    kind = _KINDS[change.kind]
+    kind = EntryKind.ABSENT if revision.absent else _KINDS[change.kind]
     entry = Entry(
         kind=kind,
         effective=to_ms(change.effective_time),
@@ -253,7 +261,7 @@ def _brings(subject: Subject, revision: Revision) -> bool:
 
 
 def _stored(
-    keep: Set[int],
+    keep: AbstractSet[int],
     held: Held,
     texts: Texts,
     stands: Sequence[tuple[int, int]],

@@ -102,6 +102,8 @@ class Revision(Record, frozen=True, kw_only=True):
     pinned: bool = False
     """From a dump: stands for the page at ``boundary`` whatever its own time (ENGINE 2)."""
     boundary: datetime | None = None
+    absent: bool = False
+    """With ``pinned``: the dump for ``boundary`` does not have the page."""
 
 
 # --- text ---------------------------------------------------------------------------------

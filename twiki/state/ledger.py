@@ -149,6 +149,8 @@ def fold(entries: Sequence[Entry], before: int) -> tuple[Entry, ...]:
     """Forget what only released windows needed: one entry says how it stood at ``before``."""
     kept = [e for e in entries if e.effective >= before or (e.boundary or 0) >= before]
     old = [e for e in entries if e.effective < before and e.boundary != before]
+    if not old:
+        return tuple(entries)
     stood = standing(entries, before)
     hidden = tuple(sorted(hidden_revisions(old)))
     base: list[Entry]

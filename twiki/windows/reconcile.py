@@ -1,0 +1,347 @@
+"""Holding the state against the official dump of a boundary (L18).
+
+Every page of the dump, and every one that stands in the state but not in the dump, ends in
+exactly one :class:`Found`; the counts add up. What the stream missed is repaired from the
+dump. Absence is never read as deletion: redirects, run skew and broken parts look like it::
+
+    dump page ──skip by revision id──▶ confirmed                       (nothing is parsed)
+              └─▶ repaired · restored · stream_ahead · unknown_at_boundary
+    state page not in the dump ──▶ deleted · deleted_later · redirect · missing_in_dump
+
+Under policy ``dump`` the dump's revision is pinned to the boundary wherever the ledger says
+otherwise, and a page that the dump lacks is absent there.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from twiki.dumps import entities as entity_dumps
+from twiki.dumps import xml
+from twiki.dumps.revisions import of_entity, of_page
+from twiki.engine import Engine
+from twiki.records import Change, ChangeKind, Policy, Revision, Window
+from twiki.state.codec import Held
+from twiki.state.layout import Id
+from twiki.state.ledger import Entry, EntryKind, Standing, standing
+from twiki.times import from_ms, to_ms
+from twiki.windows.seen import Seen
+
+_EXAMPLES = 5
+_COMMIT_EVERY = 500
+Progress = Callable[[str, int], None]
+
+
+class Found(StrEnum):
+    """Where a page or entity ends."""
+
+    CONFIRMED = "confirmed"
+    """The ledger has the dump's revision."""
+    STREAM_AHEAD = "stream_ahead"
+    """At the boundary the ledger has a newer one than the dump."""
+    REPAIRED = "repaired_from_dump"
+    """The stream missed the dump's revision; it is in the state now."""
+    RESTORED = "restored_from_dump"
+    """The ledger says deleted, the dump has it: the stream missed a restore."""
+    UNKNOWN_AT_BOUNDARY = "unknown_at_boundary"
+    """The dump's revision is younger than the boundary and its parent is not known."""
+    UNREADABLE = "unreadable"
+    """The dump has its revision without its text."""
+    DELETED = "deleted"
+    DELETED_LATER = "deleted_after_boundary"
+    """Deleted between the boundary and the moment when the dump read it."""
+    REDIRECT = "redirect_not_in_dump"
+    """Entity dumps leave redirects out."""
+    MISSING = "missing_in_dump"
+    """It stands in the state and nothing says why the dump lacks it."""
+
+
+class Tally(msgspec.Struct, kw_only=True):
+    """The outcome for pages, or for entities."""
+
+    in_dump: int = 0
+    had: int = 0
+    """How many of the dump's revisions the ledger had."""
+    redirects: int = 0
+    """Redirects among the pages of the dump that the state follows."""
+    other_namespaces: int = 0
+    """Pages of the dump that the state does not follow."""
+    classes: dict[str, int] = {}
+    examples: dict[str, list[str]] = {}
+
+    @property
+    def completeness(self) -> float | None:
+        """Share of the dump's revisions that the stream already had; None: an empty dump."""
+        return self.had / self.in_dump if self.in_dump else None
+
+
+class Reconciled(msgspec.Struct, kw_only=True):
+    """What ``reconcile.json`` says."""
+
+    window: str
+    policy: Policy
+    pages: Tally
+    entities: Tally
+    fetch: list[tuple[Id, int]] = []
+    """Revisions to be fetched by id, since the boundary's is not known (policy boundary)."""
+
+    def report(self) -> dict[str, object]:
+        """The report as JSON values."""
+        parts = {"pages": self.pages, "entities": self.entities}
+        report: dict[str, object] = {"window": self.window, "policy": str(self.policy)}
+        for name, tally in parts.items():
+            report[name] = {**msgspec.to_builtins(tally), "completeness": tally.completeness}
+        return report
+
+
+def reconcile(
+    engine: Engine,
+    window: Window,
+    articles: Iterable[Path],
+    entities: Iterable[Path] = (),
+    *,
+    policy: Policy = Policy.BOUNDARY,
+    progress: Progress = lambda _stage, _more: None,
+) -> Reconciled:
+    """Reconcile the window's end with the dump of that boundary.
+
+    Repairs are committed as they are made: a second run after a kill completes the first.
+
+    Raises:
+        DumpError: a file is damaged; check unverified ones with :func:`check` first.
+    """
+    articles, entities = list(articles), list(entities)
+    pages = _Census(engine, window, policy, articles=True)
+    for path in articles:
+        _read_pages(pages, path, progress)
+    if articles:
+        pages.absent(progress)
+    items = _Census(engine, window, policy, articles=False)
+    for path in entities:
+        _read_entities(items, path, progress)
+    if entities:
+        items.absent(progress)
+    engine.progress.reconciled[to_ms(window.start)] = str(policy)
+    engine.release()
+    engine.commit(sync=True)
+    return Reconciled(
+        window=window.name,
+        policy=policy,
+        pages=pages.tally(),
+        entities=items.tally(),
+        fetch=pages.fetch,
+    )
+
+
+def check(articles: Iterable[Path], entities: Iterable[Path] = ()) -> None:
+    """Read dumps to their end without using them, so that damage shows before any write.
+
+    Raises:
+        DumpError: a file is damaged or cut.
+    """
+    for path in articles:
+        with xml.open(path) as dump:
+            for _ in dump.pages(skip=lambda _page, _rev: True):
+                pass
+    for path in entities:
+        with entity_dumps.open(path) as items:
+            for _ in items.entities(skip=lambda _id, _rev: True):
+                pass
+
+
+class _Census:
+    """Sorts pages, or entities, into classes and repairs what can be repaired."""
+
+    def __init__(self, engine: Engine, window: Window, policy: Policy, *, articles: bool) -> None:
+        self._engine = engine
+        self._end = to_ms(window.end)
+        self._boundary = window.end
+        self._pins = policy is Policy.DUMP
+        self._articles = articles
+        self._seen = Seen()
+        self._classes: Counter[Found] = Counter()
+        self._examples: dict[Found, list[str]] = defaultdict(list)
+        self._tally = Tally()
+        self.fetch: list[tuple[Id, int]] = []
+        self.since_commit = 0
+
+    def known(self, key: Id, rev: int) -> bool:
+        """Whether a revision of the dump needs no look: it is what the ledger says."""
+        held = self._engine.store.held(key)
+        stood = None if held is None else standing(held.entries, self._end)
+        if held is None or stood is None or stood.rev != rev or rev in held.needs:
+            return False
+        if not stood.known or stood.title is None:
+            return False
+        self._seen.add(key)
+        self._tally.in_dump += 1
+        self._tally.had += 1
+        self._tally.redirects += bool(stood.redirect)
+        self._note(Found.CONFIRMED, key)
+        return True
+
+    def take(self, key: Id, revision: Revision) -> None:
+        """Sort one revision of the dump, and repair the state from it."""
+        self._seen.add(key)
+        change = revision.change
+        self._tally.in_dump += 1
+        self._tally.redirects += bool(change.redirect)
+        held = self._engine.store.held(key) or Held()
+        had = any(e.rev == change.rev_id and e.kind in _OWN for e in held.entries)
+        self._tally.had += had
+        stood = standing(held.entries, self._end)
+        found = self._sort(held, stood, change, had=had)
+        if found is Found.RESTORED:
+            self._restore(key, revision)
+        elif not had or change.rev_id in held.needs or (self._pins and not _is(stood, change)):
+            revision = self._pinned(revision) if self._pins else _plain(revision)
+            self._engine.apply(revision, key)
+        if found is Found.UNKNOWN_AT_BOUNDARY and change.parent_rev_id:
+            self.fetch.append((key, change.parent_rev_id))
+        readable = revision.content is not None or change.visible is False
+        self._note(found if readable else Found.UNREADABLE, key)
+        self._step()
+
+    def other(self) -> None:
+        """Count a page of the dump that the state does not follow."""
+        self._tally.other_namespaces += 1
+
+    def absent(self, progress: Progress) -> None:
+        """Sort what stands in the state at the boundary and is not in the dump."""
+        for key, held in self._all():
+            progress("state", 1)
+            if key in self._seen:
+                continue
+            stood = standing(held.entries, self._end)
+            if stood is not None and not self._follows(stood):
+                continue
+            found = _why_absent(held.entries, stood, self._end)
+            if found is None:
+                continue
+            self._note(found, key)
+            if self._pins and stood is not None:
+                self._engine.apply(_absence(self._engine, key, self._boundary), key)
+                self._step()
+
+    def tally(self) -> Tally:
+        """The counts."""
+        self._tally.classes = {found.value: self._classes[found] for found in Found}
+        self._tally.examples = {f.value: keys for f, keys in sorted(self._examples.items())}
+        return self._tally
+
+    def _sort(self, held: Held, stood: Standing | None, change: Change, *, had: bool) -> Found:
+        younger = change.rev_dt is not None and to_ms(change.rev_dt) >= self._end
+        if had:
+            if stood is None and not younger and _last_cut(held.entries, self._end):
+                return Found.RESTORED
+            return Found.CONFIRMED if younger or _is(stood, change) else Found.STREAM_AHEAD
+        if not younger:
+            return Found.REPAIRED
+        parent = change.parent_rev_id
+        told = parent is None or parent == 0 or (stood is not None and stood.rev == parent)
+        return Found.REPAIRED if told else Found.UNKNOWN_AT_BOUNDARY
+
+    def _pinned(self, revision: Revision) -> Revision:
+        return msgspec.structs.replace(revision, pinned=True, boundary=self._boundary)
+
+    def _restore(self, key: Id, revision: Revision) -> None:
+        moment = from_ms(self._end - 1)
+        change = msgspec.structs.replace(
+            revision.change, kind=ChangeKind.RESTORE, effective_time=moment, arrival_time=moment
+        )
+        self._engine.apply(_plain(msgspec.structs.replace(revision, change=change)), key)
+
+    def _all(self) -> Iterator[tuple[Id, Held]]:
+        store = self._engine.store
+        return iter(store.pages()) if self._articles else iter(store.entities())
+
+    def _follows(self, stood: Standing) -> bool:
+        tracked = self._engine.context.namespaces
+        return not self._articles or tracked is None or stood.namespace in tracked
+
+    def _note(self, found: Found, key: Id) -> None:
+        self._classes[found] += 1
+        if found is not Found.CONFIRMED and len(self._examples[found]) < _EXAMPLES:
+            self._examples[found].append(str(key))
+
+    def _step(self) -> None:
+        self.since_commit += 1
+        if self.since_commit >= _COMMIT_EVERY:
+            self._engine.commit()
+            self.since_commit = 0
+
+
+_OWN = (EntryKind.REVISION, EntryKind.MOVE, EntryKind.RESTORE, EntryKind.MERGE)
+
+
+def _is(stood: Standing | None, change: Change) -> bool:
+    return stood is not None and stood.rev == change.rev_id
+
+
+def _plain(revision: Revision) -> Revision:
+    return msgspec.structs.replace(revision, pinned=False, boundary=None)
+
+
+def _last_cut(entries: Iterable[Entry], end: int) -> Entry | None:
+    """The last deletion before ``end``, if nothing after it brought the page back."""
+    cuts = [e for e in entries if e.effective < end and e.kind in _CUTS]
+    return cuts[-1] if cuts else None
+
+
+_CUTS = (EntryKind.DELETE, EntryKind.MERGE)
+
+
+def _why_absent(entries: tuple[Entry, ...], stood: Standing | None, end: int) -> Found | None:
+    if stood is None:
+        return Found.DELETED if _last_cut(entries, end) else None
+    if any(e.kind in _CUTS and e.effective >= end and not e.rev for e in entries):
+        return Found.DELETED_LATER
+    return Found.REDIRECT if stood.redirect else Found.MISSING
+
+
+def _absence(engine: Engine, key: Id, boundary: datetime) -> Revision:
+    is_page = isinstance(key, int)
+    wiki = engine.config.wiki
+    return Revision(
+        change=Change(
+            wiki=wiki.name if is_page else wiki.repository,
+            kind=ChangeKind.EDIT,
+            page_id=key if isinstance(key, int) else None,
+            title=None if is_page else str(key),
+            effective_time=boundary,
+            arrival_time=boundary,
+        ),
+        pinned=True,
+        boundary=boundary,
+        absent=True,
+    )
+
+
+def _read_pages(census: _Census, path: Path, progress: Progress) -> None:
+    engine = census._engine  # noqa: SLF001 - one class in two halves: reading and sorting
+    tracked = engine.context.namespaces
+    with xml.open(path) as dump:
+        for page in dump.pages(skip=census.known):
+            progress("pages", 1)
+            if tracked is not None and page.namespace not in tracked:
+                census.other()
+            elif page.revisions:
+                newest = max(page.revisions, key=lambda r: (r.timestamp, r.rev_id))
+                wiki, boundary = engine.config.wiki.name, census._boundary  # noqa: SLF001
+                census.take(page.page_id, of_page(wiki, page, newest, boundary=boundary))
+
+
+def _read_entities(census: _Census, path: Path, progress: Progress) -> None:
+    engine = census._engine  # noqa: SLF001
+    with entity_dumps.open(path) as dump:
+        for entity in dump.entities(skip=census.known):
+            progress("entities", 1)
+            if entity.id[:1] not in {"Q", "P"}:
+                census.other()
+                continue
+            revision = of_entity(engine.config.wiki.repository, entity, boundary=census._boundary)  # noqa: SLF001
+            census.take(entity.id, revision)
