@@ -91,8 +91,18 @@ class Engine:
         self._template = contexts.build(config, ())
 
     @classmethod
-    def open(cls, store: Store, config: CoreConfig, *, fixed: Sequence[datetime] = ()) -> "Engine":
+    def open(
+        cls,
+        store: Store,
+        config: CoreConfig,
+        *,
+        as_of: datetime | None = None,
+        fixed: Sequence[datetime] = (),
+    ) -> "Engine":
         """Open a state for writing, or begin an empty one.
+
+        ``as_of`` is an empty state's first boundary, months follow; ``fixed`` gives all of
+        its boundaries by hand.
 
         Raises:
             StateError: the state is of another wiki.
@@ -104,8 +114,8 @@ class Engine:
                 repository=config.wiki.repository,
                 fixed=tuple(map(to_ms, fixed)),
             )
-            if fixed or as_of:
-                progress.first = progress.fixed[0] if fixed else to_ms(as_of or fixed[0])
+            first = fixed[0] if fixed else as_of
+            progress.first = 0 if first is None else to_ms(first)
         if progress.wiki != config.wiki.name:
             raise StateError(
                 f"this state is of {progress.wiki}, the settings name {config.wiki.name}: "
