@@ -138,7 +138,8 @@ def _show(comparison: "Comparison") -> None:
 def _say(line: str) -> None:
     from rich.console import Console
 
-    Console(stderr=True).print(line, markup=False, highlight=False, soft_wrap=True)
+    printable = "".join(c if c.isprintable() or c == "\n" else "�" for c in line)
+    Console(stderr=True).print(printable, markup=False, highlight=False, soft_wrap=True)
 
 
 def _give(value: object) -> None:

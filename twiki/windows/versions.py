@@ -66,22 +66,9 @@ def read(folder: Path) -> Index:
     """Read the index of a window's folder, completed by versions that stand there without entry.
 
     Raises:
-        DatasetError: the index cannot be read, or names a version that is gone.
+        DatasetError: the index cannot be read, or its current version is gone.
     """
-    path = folder / INDEX
-    try:
-        index = msgspec.json.decode(path.read_bytes(), type=Index)
-    except FileNotFoundError:
-        index = Index()
-    except (OSError, msgspec.DecodeError) as error:
-        raise DatasetError(f"{path}: expected an index of versions, found: {error}") from error
-    present = _present(folder)
-    gone = {v.version for v in index.versions if v.status is Status.CURRENT} - set(present)
-    if gone:
-        raise DatasetError(f"{path}: expected folder v{min(gone)} beside it, found none")
-    for version in sorted(set(present) - {v.version for v in index.versions}):
-        index = _entered(index, version, withdraw=False, reason="")
-    return index
+    return _completed(folder, _present(folder))
 
 
 def enter(folder: Path, version: int, *, withdraw: bool = False, reason: str = "") -> Index:
@@ -90,7 +77,7 @@ def enter(folder: Path, version: int, *, withdraw: bool = False, reason: str = "
     ``withdraw``: the earlier ones hold text that must not be passed on; else they are
     superseded, where ``reason`` says why.
     """
-    index = read(folder)
+    index = _completed(folder, [other for other in _present(folder) if other != version])
     standing = tuple(v for v in index.versions if v.version != version)
     index = _entered(Index(versions=standing), version, withdraw=withdraw, reason=reason)
     write_aside(folder / INDEX, json_bytes(index))
@@ -145,6 +132,21 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _completed(folder: Path, present: list[int]) -> Index:
+    path = folder / INDEX
+    try:
+        index = msgspec.json.decode(path.read_bytes(), type=Index)
+    except FileNotFoundError:
+        index = Index()
+    except (OSError, msgspec.DecodeError) as error:
+        raise DatasetError(f"{path}: expected an index of versions, found: {error}") from error
+    if index.current is not None and not (folder / f"v{index.current}").is_dir():
+        raise DatasetError(f"{path}: expected folder v{index.current} beside it, found none")
+    for version in sorted(set(present) - {v.version for v in index.versions}):
+        index = _entered(index, version, withdraw=False, reason="")
+    return index
 
 
 def _entered(index: Index, version: int, *, withdraw: bool, reason: str) -> Index:
