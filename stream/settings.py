@@ -79,7 +79,7 @@ class StreamConfig(Section, frozen=True, kw_only=True):
     in_flight: int = 4
     """Requests at the same time."""
     requests_per_second: float = 5.0
-    """Token bucket of each host."""
+    """Token bucket of each host; 0: no limit, for a server of one's own."""
     burst: int = 10
     maxlag: int = 5
     """Seconds of replication lag above which the API is left alone."""
@@ -107,7 +107,7 @@ class StreamConfig(Section, frozen=True, kw_only=True):
         for name in ("batch", "in_flight", "attempts", "lag_attempts", "burst", "max_event_bytes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
-        for name in ("connect_seconds", "read_seconds", "backoff_seconds", "requests_per_second"):
+        for name in ("connect_seconds", "read_seconds", "backoff_seconds"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0")
         if not self.streams:
