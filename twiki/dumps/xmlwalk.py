@@ -6,6 +6,7 @@ the definition of what an export says; :mod:`twiki.dumps.xmlscan` says the same,
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from lxml import etree
 
@@ -19,6 +20,15 @@ Skip = Callable[[int, int], bool]
 
 MAX_ELEMENT = 64 << 20
 """Bytes of XML that one revision may take; MediaWiki's own limit is 2 MB of wikitext."""
+PARSING: dict[str, Any] = {
+    "resolve_entities": False,
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": True,  # a text may exceed libxml2's 10 MB; MAX_ELEMENT bounds it instead
+    "remove_comments": True,
+    "remove_pis": True,
+}
+"""How lxml parses an export: nothing is loaded, expanded or kept that is not its content."""
 _TAGS = tuple("{*}" + name for name in ("siteinfo", "page", "revision", "upload", "logitem"))
 
 
@@ -53,17 +63,21 @@ class PageState:
         self._any_revision = self._announced = False
         self._counts.pages += 1
 
-    def wants(self, rev_id: int) -> bool:
-        """Say whether revision ``rev_id`` of this page is to be read; once for each."""
+    def repeats(self, rev_id: int) -> bool:
+        """Take note of revision ``rev_id``; say whether this page had it before."""
         self._any_revision = True
         if rev_id in self._seen:
             self._counts.duplicates += 1
-            return False
+            return True
         self._seen.add(rev_id)
         self._counts.revisions += 1
-        if self._skip is not None and self._skip(self._page_id or 0, rev_id):
-            self._counts.skipped += 1
+        return False
+
+    def skips(self, rev_id: int) -> bool:
+        """Ask the caller whether to pass over revision ``rev_id`` of this page."""
+        if self._skip is None or not self._skip(self._page_id or 0, rev_id):
             return False
+        self._counts.skipped += 1
         return True
 
     def announce(self) -> bool:
@@ -95,54 +109,83 @@ def walk(
         DumpError: the XML is malformed, ends early, or a page or revision is not usable.
     """
     state = PageState(skip, counts if counts is not None else Counts())
-    reader = _Reader(state)
-    parser = etree.XMLPullParser(
-        events=("start", "end"),
-        tag=_TAGS,
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        huge_tree=True,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    fed = pending = 0
+    yield from _walk(name, chunks, _Reader(state), 0)
+
+
+def go_on(
+    name: str,
+    chunks: Iterable[bytes],
+    state: PageState,
+    site: DumpSite,
+    offset: int,
+    *,
+    within: bool,
+) -> Iterator[Item]:
+    """Walk the rest of an export that was begun otherwise.
+
+    Args:
+        name: of the file, for messages.
+        chunks: the root's start tag and the rest of its content; inside a page the page's
+            header comes between them.
+        state: of the pages so far.
+        site: as it was read.
+        offset: where the rest begins in the whole text.
+        within: whether it begins inside a page that ``state`` has entered.
+
+    Raises:
+        DumpError: as :func:`walk`.
+    """
+    yield from _walk(name, chunks, _Reader(state, site, entered=within), offset)
+
+
+def check_size(size: int) -> None:
+    """Refuse an element that takes more than ``MAX_ELEMENT`` bytes."""
+    if size > MAX_ELEMENT:
+        raise BadElementError(f"one element of more than {MAX_ELEMENT:,} bytes")
+
+
+def _walk(name: str, chunks: Iterable[bytes], reader: "_Reader", offset: int) -> Iterator[Item]:
+    parser = etree.XMLPullParser(events=("start", "end"), tag=_TAGS, **PARSING)
+    end = offset
+    pending = 0
     try:
         for chunk in chunks:
-            fed += len(chunk)
+            end += len(chunk)
             pending += len(chunk)
             parser.feed(chunk)
             for event, element in parser.read_events():
                 pending = 0
                 yield from reader.items(event, element)
-            _bounded(pending)
+            check_size(pending)
         parser.close()
         for event, element in parser.read_events():
             yield from reader.items(event, element)
     except etree.XMLSyntaxError as error:
         raise DumpError(
-            f"{name}: expected XML up to the closing </mediawiki>, found in the first "
-            f"{fed:,} bytes: {error.msg}. The file is cut or damaged: fetch it again.",
+            f"{name}: expected XML up to the closing </mediawiki>, found in the first {end:,} "
+            f"bytes of it: {error.msg}. The file is cut or damaged: fetch it again.",
         ) from error
     except BadElementError as error:
-        raise DumpError(f"{name}: in the first {fed:,} bytes of XML: {error}") from error
+        raise DumpError(f"{name}: near byte {end:,} of the XML: {error}") from error
     if not reader.site_known:
         yield reader.site
-
-
-def _bounded(size: int) -> None:
-    if size > MAX_ELEMENT:
-        raise BadElementError(f"one element of more than {MAX_ELEMENT:,} bytes")
 
 
 class _Reader:
     """Turns parser events into items and frees the elements."""
 
-    def __init__(self, state: PageState) -> None:
+    def __init__(
+        self,
+        state: PageState,
+        site: DumpSite | None = None,
+        *,
+        entered: bool = False,
+    ) -> None:
         self._state = state
         self._header: PageHeader | None = None
-        self.site = DumpSite()
-        self.site_known = False
+        self._entered = entered
+        self.site = site or DumpSite()
+        self.site_known = site is not None
 
     def items(self, event: str, element: Element) -> Iterator[Item]:
         name = pages.local(element)
@@ -157,7 +200,8 @@ class _Reader:
             yield self.site
         elif name == "revision" and parent is not None and pages.local(parent) == "page":
             header = self._enter(parent)
-            if self._state.wants(pages.revision_id(element)):
+            number = pages.revision_id(element)
+            if not self._state.repeats(number) and not self._state.skips(number):
                 if self._state.announce():
                     yield header
                 yield pages.revision(element)
@@ -172,5 +216,7 @@ class _Reader:
     def _enter(self, page: Element) -> PageHeader:
         if self._header is None:
             self._header = pages.header(page, self.site)
-            self._state.enter(self._header.page_id)
+            if not self._entered:
+                self._state.enter(self._header.page_id)
+            self._entered = False
         return self._header
