@@ -2,10 +2,12 @@
 
 import bisect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import msgspec
 
 from twiki.config import CoreConfig
+from twiki.errors import ConfigError
 from twiki.records import CleanBlock
 from twiki.text import blocks
 from twiki.text.clean import Cleaner
@@ -52,7 +54,7 @@ def build(config: CoreConfig, boundaries: Sequence[int], *, closed: int = 0) -> 
         ConfigError: the siteinfo or template file cannot be used.
     """
     wiki, text = config.wiki, config.text
-    site = SiteInfo.english() if wiki.siteinfo is None else SiteInfo.from_file(wiki.siteinfo)
+    site = SiteInfo.english() if wiki.siteinfo is None else _siteinfo(wiki.siteinfo)
     return Context(
         wiki=wiki.name,
         repository=wiki.repository,
@@ -68,3 +70,10 @@ def build(config: CoreConfig, boundaries: Sequence[int], *, closed: int = 0) -> 
         resplit=blocks.resplit,
         clean=Cleaner(site, text, wiki.name).block,
     )
+
+
+def _siteinfo(path: Path) -> SiteInfo:
+    try:
+        return SiteInfo.from_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: cannot be read as a siteinfo answer: {error}") from error

@@ -166,9 +166,16 @@ class Engine:
             closed_after = [b for b in later[1:] if b <= self.progress.closed]
             if len(closed_after) < horizon:
                 return
-            del self.progress.reconciled[self.progress.first]
+            self._forget(self.progress.first)
             self.progress.first = later[0]
             self._context = None
+
+    def _forget(self, start: int) -> None:
+        """Drop a released window's indexes and outbox; pages are folded when next touched."""
+        del self.progress.reconciled[start]
+        for family in (layout.TOUCHED, layout.OUTBOX):
+            for key, _ in self.store.kv.scan(family + layout.number(start)):
+                self.batch.delete(key)
 
     def windows(self) -> list[Window]:
         """The windows kept, the open one last."""

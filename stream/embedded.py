@@ -1,0 +1,236 @@
+"""The single-machine engine: one process, RocksDB, no broker.
+
+::
+
+    source ─▶ chunk of events ─▶ hydrate ─▶ twiki.engine (state, outbox, closing) ─▶ one write
+                                               ▲                                    with the
+                                               └── texts the ledger names ◀── API    position
+
+State, outbox and position land in one RocksDB batch, so a kill at any point loses or doubles
+nothing (L16). When windows close, ``on_closed`` is called after the write that closed them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol
+
+import msgspec
+
+from stream import metrics as names
+from stream.events import Canary, Rejected
+from stream.found import Failed, Failure
+from stream.metrics import Metrics
+from stream.position import Positions
+from stream.seen import Seen
+from stream.settings import Settings
+from twiki.engine import DeadLetter, Engine
+from twiki.records import Change, ChangeKind, Revision, SourcePosition, Window
+from twiki.state.layout import Id
+
+Item = Change | Canary | Rejected | Revision
+REPLAY = "replay"
+"""The stream that items without a position belong to."""
+_NEED_BATCH = 50
+_NEED_ATTEMPTS = 3
+_CONTENT_KINDS = (ChangeKind.CREATE, ChangeKind.EDIT, ChangeKind.MOVE, ChangeKind.RESTORE)
+
+
+class Contents(Protocol):
+    """Where contents come from: :class:`stream.hydrate.Hydrator`, or nowhere."""
+
+    def fetch(self, changes: Sequence[Change]) -> list[Revision | Failed]:
+        """The Revision of each change, or why there is none, in their order."""
+
+    def revisions(self, wiki: str, rev_ids: Sequence[int]) -> list[Revision | Failed]:
+        """Revisions by id alone, in order."""
+
+
+class NoContents:
+    """For replays that carry their contents: nothing can be fetched."""
+
+    def fetch(self, changes: Sequence[Change]) -> list[Revision | Failed]:
+        """No content for any change: what names one fails, the rest passes."""
+        return [
+            self._lost(change.wiki, change.rev_id, change)
+            if change.kind in _CONTENT_KINDS
+            else Revision(change=change)
+            for change in changes
+        ]
+
+    def revisions(self, wiki: str, rev_ids: Sequence[int]) -> list[Revision | Failed]:
+        """No revision can be had."""
+        return [self._lost(wiki, rev_id, None) for rev_id in rev_ids]
+
+    @staticmethod
+    def _lost(wiki: str, rev_id: int | None, change: Change | None) -> Failed:
+        return Failed(wiki=wiki, reason=Failure.MISSING, change=change, rev_id=rev_id)
+
+
+class Embedded:
+    """Feeds one engine from one source until the source ends or :meth:`stop` is called."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        contents: Contents,
+        metrics: Metrics,
+        *,
+        on_closed: Callable[[Window], None] = lambda _window: None,
+        on_commit: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.engine = engine
+        self.metrics = metrics
+        self.positions = (
+            Positions.from_bytes(engine.progress.positions, settings.stream)
+            if engine.progress.positions
+            else Positions(settings.stream)
+        )
+        self._settings = settings
+        self._contents = contents
+        self._on_closed = on_closed
+        self._on_commit = on_commit
+        self._seen = Seen(settings.stream.seen_ids)
+        self._attempts: dict[tuple[Id, int], int] = {}
+        self._stopping = False
+
+    def stop(self) -> None:
+        """End after the chunk at hand; what it applied is written."""
+        self._stopping = True
+
+    def run(self, chunks: Iterable[Sequence[Item]]) -> None:
+        """Apply chunk after chunk. See :func:`chunked` and :mod:`stream.reader`."""
+        for chunk in chunks:
+            self.take(chunk)
+            if self._stopping:
+                break
+        self.engine.commit(positions=self.positions.to_bytes(), sync=True)
+        self._on_commit()
+
+    def take(self, chunk: Sequence[Item]) -> None:
+        """Apply one chunk and write it; then whatever windows it closed are announced."""
+        fresh = [item for item in chunk if self._is_new(item)]
+        changes = [item for item in fresh if isinstance(item, Change)]
+        results = iter(self._contents.fetch(changes) if changes else ())
+        done: list[SourcePosition | None] = []
+        for item in fresh:
+            found = next(results) if isinstance(item, Change) else item
+            if isinstance(found, Failed) and found.reason is Failure.STOPPED:
+                self._stopping = True
+                break
+            self._apply(found)
+            done.append(_position(item))
+        for position in done:
+            self.positions.done(position)
+        closed, self.engine.closed_now = self.engine.closed_now, []
+        self.engine.commit(positions=self.positions.to_bytes(), sync=bool(closed))
+        self.supply_needs(everything=bool(closed))
+        self._on_commit()
+        for window in closed:
+            self._on_closed(window)
+
+    def supply_needs(self, *, everything: bool = False) -> int:
+        """Fetch revisions that the ledger names and the state lacks; the number still lacking.
+
+        One request's worth, or all of them before a window is cut. A revision that could not
+        be had is tried a few times a run, and reported by the cut.
+        """
+        while True:
+            wanted = [
+                need
+                for need in self.engine.store.needs()
+                if self._attempts.get(need, 0) < _NEED_ATTEMPTS
+            ]
+            for need in wanted[:_NEED_BATCH]:
+                self._attempts[need] = self._attempts.get(need, 0) + 1
+            self._supply(wanted[:_NEED_BATCH])
+            if not everything or not wanted:
+                return sum(1 for _ in self.engine.store.needs())
+
+    def _supply(self, needs: Sequence[tuple[Id, int]]) -> None:
+        wiki = self._settings.wiki
+        for name, kind in ((wiki.name, int), (wiki.repository, str)):
+            chosen = [(key, rev) for key, rev in needs if isinstance(key, kind)]
+            if not chosen:
+                continue
+            found = self._contents.revisions(name, [rev for _, rev in chosen])
+            for (key, rev), result in zip(chosen, found, strict=True):
+                if isinstance(result, Revision):
+                    self.engine.supply(key, result)
+                    self._attempts.pop((key, rev), None)
+        if needs:
+            self.engine.commit()
+
+    def _is_new(self, item: Item) -> bool:
+        """Whether the item must be applied; a repetition is counted and passed."""
+        position = _position(item)
+        if not self.positions.begin(position):
+            self.metrics.add(names.REPEATED)
+            return False
+        change = item.change if isinstance(item, Revision) else item
+        if isinstance(change, Change) and not self._seen.first(change):
+            self.metrics.add(names.REPEATED)
+            self.positions.done(position)
+            self._arrived(position, change)
+            return False
+        return True
+
+    def _apply(self, item: Revision | Failed | Canary | Rejected) -> None:
+        match item:
+            case Canary():
+                self.engine.count("canaries")
+                self._arrived(item.position, item)
+            case Rejected():
+                self._reject(item)
+            case Failed():
+                self._failed(item)
+            case Revision():
+                self._arrived(item.change.position, item.change)
+                self.engine.apply(item)
+
+    def _reject(self, item: Rejected) -> None:
+        self.engine.count(f"rejected:{item.reason}")
+        self.metrics.add(names.REJECTED, label=item.reason)
+        if item.reason.dead_letter:
+            where = msgspec.json.encode(item.position).decode() if item.position else ""
+            self.engine.dead_letter(
+                DeadLetter(
+                    reason=str(item.reason), detail=item.detail, raw=item.raw, position=where
+                )
+            )
+        if item.arrival_time is not None:
+            self._arrived(item.position, item)
+
+    def _failed(self, item: Failed) -> None:
+        """A change whose content could not be had: the ledger names it, so it is asked again."""
+        change = item.change
+        self.engine.count(f"failed:{item.reason}")
+        detail = f"{item.title} revision {item.rev_id}: {item.detail}"
+        self.engine.dead_letter(DeadLetter(reason=f"fetch_{item.reason}", detail=detail))
+        if change is not None:
+            self._arrived(change.position, change)
+            if change.page_id is not None or change.wiki == self._settings.wiki.repository:
+                self.engine.apply(Revision(change=change))
+
+    def _arrived(self, position: SourcePosition | None, item: Change | Canary | Rejected) -> None:
+        if item.arrival_time is not None:
+            self.engine.arrived(stream_of(position), item.arrival_time)
+
+
+def stream_of(position: SourcePosition | None) -> str:
+    """The stream of a position, without its data centre: one goes on where another stops."""
+    if position is None:
+        return REPLAY
+    head, dot, rest = position.topic.partition(".")
+    return rest if dot and head in {"eqiad", "codfw"} else position.topic
+
+
+def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Chunks by count: the same items give the same chunks."""
+    source = iter(items)
+    while chunk := list(islice(source, size)):
+        yield chunk
+
+
+def _position(item: Item) -> SourcePosition | None:
+    return item.change.position if isinstance(item, Revision) else item.position

@@ -1,0 +1,75 @@
+"""The live feed as files: diff sentences and facts as they happened.
+
+The outbox in RocksDB holds what every batch told; the exporter follows with a cursor of its
+own and writes segments of JSON lines::
+
+    <state>/feed/2026-11/00000000.jsonl      records 0 to 999 of the window
+    <state>/feed/2026-11/00001000.jsonl
+
+A segment is written aside, synced and renamed before the cursor moves, so that after a kill
+it is written again with the same bytes. It holds :data:`SEGMENT` records, fewer only where the
+window closed behind its last one.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from twiki.engine import Engine
+from twiki.live import Output
+from twiki.state import codec, layout
+from twiki.times import from_ms, to_ms
+from twiki.windows import calendar
+from twiki.windows.versions import write_aside
+
+SEGMENT = 1000
+_CURSOR = "exporter"
+
+
+class Cursor(msgspec.Struct, kw_only=True):
+    """By window start: the last outbox key exported, and how many records that makes."""
+
+    after: dict[int, bytes] = {}
+    records: dict[int, int] = {}
+
+
+class Exporter:
+    """Writes what the engine's outbox holds to ``folder``."""
+
+    def __init__(self, engine: Engine, folder: Path) -> None:
+        self._engine = engine
+        self._folder = folder
+        self._cursor = engine.store.meta(_CURSOR, Cursor) or Cursor()
+        self._exported = 0
+
+    def run(self, *, told: Callable[[int], None] = lambda _records: None) -> None:
+        """Export every full segment, and what is left of windows that have closed."""
+        if self._engine.progress.outbox == self._exported:
+            return
+        starts = [to_ms(window.start) for window in self._engine.windows()]
+        for start in starts:
+            closed = start < self._engine.progress.closed
+            while records := self._segment(start, closed=closed):
+                told(records)
+        self._exported = self._engine.progress.outbox
+
+    def _segment(self, start: int, *, closed: bool) -> int:
+        prefix = layout.OUTBOX + layout.number(start)
+        lines, last = [], b""
+        for key, value in self._engine.store.kv.scan(prefix, self._cursor.after.get(start, b"")):
+            lines.append(msgspec.json.encode(codec.decode(value, Output)))  # type: ignore[arg-type]
+            last = key
+            if len(lines) == SEGMENT:
+                break
+        if not lines or (len(lines) < SEGMENT and not closed):
+            return 0
+        first = self._cursor.records.get(start, 0)
+        folder = self._folder / calendar.window_of(from_ms(start)).name
+        folder.mkdir(parents=True, exist_ok=True)
+        write_aside(folder / f"{first:08d}.jsonl", b"\n".join(lines) + b"\n")
+        self._cursor.after[start] = last
+        self._cursor.records[start] = first + len(lines)
+        cursor = codec.encode(self._cursor)
+        self._engine.store.kv.write([(layout.META + _CURSOR.encode(), cursor)], [])
+        return len(lines)
