@@ -33,6 +33,7 @@ CHUNK = 1 << 20
 """Bytes of decompressed text a chunk: large enough that a Python loop over chunks is free."""
 _AHEAD = 4
 """Chunks that may wait between the decompressing thread and the reader."""
+_XZ_INPUT = 1 << 18
 _ZSTD_INPUT = 1 << 12
 """A zstd block expands at most 32,768-fold, so one step makes at most 128 MB."""
 _GzipFile: Callable[..., Any] = igzip.IGzipFile
@@ -218,7 +219,24 @@ def _gzip(dump: DumpFile) -> Iterator[bytes]:
 
 
 def _xz(dump: DumpFile) -> Iterator[bytes]:
-    return _members(dump, lzma.LZMAFile(dump._file))  # noqa: SLF001
+    """Streams by hand: the standard library takes a damaged second stream for padding."""
+    stream: lzma.LZMADecompressor | None = None
+    data = b""
+    while data := data or dump._file.read(_XZ_INPUT):  # noqa: SLF001
+        dump.position = dump._file.tell()  # noqa: SLF001
+        if stream is None:
+            data = data.lstrip(b"\0")
+            stream = lzma.LZMADecompressor() if data else None
+        while stream is not None:
+            if chunk := stream.decompress(data, CHUNK):
+                yield chunk
+            data = b""
+            if stream.eof:
+                data, stream = stream.unused_data, None
+            elif stream.needs_input:
+                break
+    if stream is not None:
+        raise EOFError("it ends inside a stream")
 
 
 def _plain(dump: DumpFile) -> Iterator[bytes]:

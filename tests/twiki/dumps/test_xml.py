@@ -170,7 +170,9 @@ def test_a_skipped_revision_does_not_come_out_and_is_asked_for_once(tmp_path):
     assert asked == [(1, 3), (2, 4), (2, 5), (3, 6)]
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "iso-8859-1", "utf-8-sig"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-16", "utf-16-le", "utf-16-be", "iso-8859-1", "utf-8-sig"]
+)
 def test_any_encoding_that_xml_may_have_is_read(tmp_path, encoding):
     name = "UTF-16" if encoding.startswith("utf-16-") else encoding.removesuffix("-sig")
     text = f'<?xml version="1.0" encoding="{name}"?>\n' + export(
