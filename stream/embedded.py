@@ -24,14 +24,12 @@ from stream.position import Positions
 from stream.seen import Seen
 from stream.settings import Settings
 from twiki.engine import DeadLetter, Engine
+from twiki.needs import Needs
 from twiki.records import Change, ChangeKind, Revision, SourcePosition, Window
-from twiki.state.layout import Id
 
 Item = Change | Canary | Rejected | Revision
 REPLAY = "replay"
 """The stream that items without a position belong to."""
-_NEED_BATCH = 50
-_NEED_ATTEMPTS = 3
 _CONTENT_KINDS = (ChangeKind.CREATE, ChangeKind.EDIT, ChangeKind.MOVE, ChangeKind.RESTORE)
 
 
@@ -91,7 +89,7 @@ class Embedded:
         self._on_closed = on_closed
         self._on_commit = on_commit
         self._seen = Seen(settings.stream.seen_ids)
-        self._attempts: dict[tuple[Id, int], int] = {}
+        self.needs = Needs(engine, contents)
         self._stopping = False
 
     def stop(self) -> None:
@@ -124,42 +122,13 @@ class Embedded:
             self.positions.done(position)
         closed, self.engine.closed_now = self.engine.closed_now, []
         self.engine.commit(positions=self.positions.to_bytes(), sync=bool(closed))
-        self.supply_needs(everything=bool(closed))
+        if closed:
+            self.needs.supply()
+        else:
+            self.needs.some()
         self._on_commit()
         for window in closed:
             self._on_closed(window)
-
-    def supply_needs(self, *, everything: bool = False) -> int:
-        """Fetch revisions that the ledger names and the state lacks; the number still lacking.
-
-        One request's worth, or all of them before a window is cut. A revision that could not
-        be had is tried a few times a run, and reported by the cut.
-        """
-        while True:
-            wanted = [
-                need
-                for need in self.engine.store.needs()
-                if self._attempts.get(need, 0) < _NEED_ATTEMPTS
-            ]
-            for need in wanted[:_NEED_BATCH]:
-                self._attempts[need] = self._attempts.get(need, 0) + 1
-            self._supply(wanted[:_NEED_BATCH])
-            if not everything or not wanted:
-                return sum(1 for _ in self.engine.store.needs())
-
-    def _supply(self, needs: Sequence[tuple[Id, int]]) -> None:
-        wiki = self._settings.wiki
-        for name, kind in ((wiki.name, int), (wiki.repository, str)):
-            chosen = [(key, rev) for key, rev in needs if isinstance(key, kind)]
-            if not chosen:
-                continue
-            found = self._contents.revisions(name, [rev for _, rev in chosen])
-            for (key, rev), result in zip(chosen, found, strict=True):
-                if isinstance(result, Revision):
-                    self.engine.supply(key, result)
-                    self._attempts.pop((key, rev), None)
-        if needs:
-            self.engine.commit()
 
     def _is_new(self, item: Item) -> bool:
         """Whether the item must be applied; a repetition is counted and passed."""

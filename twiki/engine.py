@@ -12,7 +12,7 @@ position the caller adds, in **one** write (L16)::
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -235,6 +235,11 @@ class Engine:
         self._counts[f"dead:{letter.reason}"] += 1
         self.batch.put(layout.DEAD + layout.number(self.progress.dead), codec.encode(letter))
         self.progress.dead += 1
+
+    def late_events(self) -> Iterator[LateEvent]:
+        """What came for windows that had closed, in the order of arrival."""
+        for _, value in self.store.kv.scan(layout.LATE):
+            yield codec.decode(value, LateEvent)
 
     def count(self, name: str, more: int = 1) -> None:
         """Count something that has no record of its own."""

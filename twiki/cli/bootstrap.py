@@ -1,0 +1,62 @@
+"""``twiki bootstrap``: a state from the dumps of a boundary."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from twiki.cli.common import Config, Json, State, counting, give, opened, say, settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("bootstrap")(bootstrap)
+
+
+def bootstrap(
+    state: State,
+    articles: Annotated[
+        list[Path],
+        typer.Option("--articles", help="pages-articles dump: files, parts, or a folder."),
+    ],
+    as_of: Annotated[
+        str, typer.Option("--as-of", help="The boundary that the dumps stand for: a date.")
+    ],
+    entities: Annotated[
+        list[Path] | None,
+        typer.Option("--entities", help="Wikidata's JSON dump: a file or a folder."),
+    ] = None,
+    namespaces: Annotated[
+        str | None, typer.Option(help="'all': every namespace holds articles.")
+    ] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Fill a state with the articles and entities of a boundary.
+
+    A killed run is completed by running it again: what is held is skipped by revision id.
+
+    Example: twiki bootstrap --articles enwiki-20261101-pages-articles*.bz2
+    --entities wikidata-20261102-all.json.gz --as-of 2026-11-01 --state state
+
+    With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
+    "not_entities"}
+    """
+    from twiki.dumps import layout
+    from twiki.dumps.files import verify
+    from twiki.engine import Engine
+    from twiki.windows import bootstrap as core
+    from twiki.windows import calendar
+
+    chosen = settings(config, wiki__namespaces=namespaces)
+    boundary = calendar.moment(as_of)
+    files = layout.expand(articles)
+    items = layout.expand(entities or [], "entities")
+    for path in [*files, *items]:
+        say(f"{path}: {verify(path).verified_by}")
+    with opened(state, create=True) as store, counting("bootstrap") as progress:
+        engine = Engine.open(store, chosen, as_of=boundary)
+        done = core.bootstrap(engine, files, items, progress=progress)
+    say(f"{done.pages:,} pages ({done.redirects:,} redirects), {done.entities:,} entities")
+    if as_json:
+        give(done)

@@ -1,0 +1,67 @@
+"""Where commands get their input from: dumps as the manifest names them, contents by id."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from twiki.cli.common import say
+
+if TYPE_CHECKING:
+    from stream.embedded import Contents
+    from stream.settings import Settings
+
+
+def described(
+    articles: Sequence[Path], entities: Sequence[Path] = ()
+) -> tuple[dict[str, Any], ...]:
+    """Verify dumps and describe them for a manifest.
+
+    A file without a published checksum is read to its end first, so that damage shows before
+    anything is written.
+
+    Raises:
+        DumpError: a file is damaged.
+    """
+    from twiki.dumps.files import verify
+    from twiki.windows.reconcile import check
+
+    sources = []
+    for files, kind in ((articles, "articles"), (entities, "entities")):
+        for path in files:
+            found = verify(path)
+            if found.verified_by == "unverified":
+                say(f"{path}: no checksum beside it; reading it to its end first")
+                check(*(([path], []) if kind == "articles" else ([], [path])))
+            sources.append(
+                {
+                    "kind": kind,
+                    "file": path.name,
+                    "bytes": found.bytes,
+                    "sha256": found.sha256,
+                    "verified_by": found.verified_by,
+                }
+            )
+    return tuple(sources)
+
+
+@contextmanager
+def contents_for(settings: "Settings", *, needed: bool) -> "Iterator[Contents]":
+    """The API of the settings' wiki, or nothing where no content is to be fetched.
+
+    Raises:
+        ConfigError: the wiki wants a contact and there is none.
+    """
+    import random
+
+    from stream.clock import SystemClock
+    from stream.embedded import NoContents
+    from stream.hydrate import Hydrator
+    from stream.metrics import Metrics
+
+    if not needed:
+        yield NoContents()
+        return
+    hydrator = Hydrator(settings, clock=SystemClock(), chance=random.Random(), metrics=Metrics())
+    with hydrator:
+        yield hydrator

@@ -1,0 +1,204 @@
+"""``twiki window``: list, close, cut and reconcile the windows of a state."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from twiki.cli.common import Config, Datasets, Json, State, counting, give, opened, say, settings
+
+if TYPE_CHECKING:
+    from twiki.engine import Engine
+    from twiki.records import Window
+
+Name = Annotated[str, typer.Argument(help="The window: 2026-11, or START..END.")]
+DATASETS = Path("datasets")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    windows = typer.Typer(help="List, close, cut and reconcile windows.", no_args_is_help=True)
+    windows.command("list")(list_windows)
+    windows.command("close")(close)
+    windows.command("cut")(cut)
+    windows.command("reconcile")(reconcile)
+    app.add_typer(windows, name="window")
+
+
+def list_windows(
+    state: State, datasets: Datasets = DATASETS, config: Config = None, as_json: Json = False
+) -> None:
+    """List the windows that the state keeps, oldest first.
+
+    Example: twiki window list --state state
+
+    With --json: {"wiki", "watermark", "windows": [{"window", "start", "end", "status",
+    "policy", "late", "versions"}, …]}; status is open, closed or reconciled.
+    """
+    from twiki.engine import reading
+    from twiki.windows import versions
+
+    chosen = settings(config)
+    with opened(state, reader=True) as store:
+        engine = reading(store, chosen)
+        rows = [_row(engine, window) for window in engine.windows()]
+        watermark = engine.watermark
+    for row in rows:
+        folder = versions.window_folder(datasets, chosen.wiki.name, row["window"])
+        row["versions"] = [v.version for v in versions.read(folder).versions]
+        say(f"{row['window']}  {row['status']:<10}  versions {row['versions'] or 'none'}")
+    if as_json:
+        give({"wiki": chosen.wiki.name, "watermark": watermark, "windows": rows})
+
+
+def close(name: Name, state: State, config: Config = None, as_json: Json = False) -> None:
+    """Close the open window by hand: for streams that have ended, such as a replay.
+
+    Only the oldest open window can be closed.
+
+    Example: twiki window close 2026-11 --state state
+
+    With --json: {"window", "closed"}
+    """
+    from twiki.engine import Engine, find_window, reading
+    from twiki.errors import UsageError
+
+    chosen = settings(config)
+    with opened(state) as store:
+        reading(store, chosen)
+        engine = Engine.open(store, chosen)
+        window = find_window(engine, name)
+        if window != engine.open_window:
+            opened_name = engine.open_window.name if engine.open_window else "none"
+            raise UsageError(f"window {name} is not the open one, that is {opened_name}")
+        engine.close(window)
+        engine.commit(sync=True)
+    say(f"{name}: closed")
+    if as_json:
+        give({"window": name, "closed": True})
+
+
+def cut(
+    name: Name,
+    state: State,
+    datasets: Datasets = DATASETS,
+    corrections: Annotated[
+        bool, typer.Option("--corrections", help="With what arrived after the window closed.")
+    ] = False,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Write the next version of a window's dataset from the state.
+
+    Runs beside a live worker: it reads, and writes only the dataset.
+
+    Example: twiki window cut 2026-11 --state state --datasets datasets
+
+    With --json: {"window", "version", "folder", "counts", "pages_touched", "unread"}
+    """
+    from twiki.engine import find_window, reading
+    from twiki.errors import UsageError
+    from twiki.records import Policy
+    from twiki.times import to_ms
+    from twiki.windows import cut as core
+    from twiki.windows.dataset import Run
+
+    chosen = settings(config)
+    with opened(state, reader=True) as store, counting(f"cut {name}") as progress:
+        engine = reading(store, chosen)
+        window = find_window(engine, name)
+        if window == engine.open_window:
+            raise UsageError(f"window {name} is still open: close it first, or let the stream run")
+        reconciled = engine.progress.reconciled.get(to_ms(window.start))
+        known = None if corrections or reconciled else to_ms(window.start)
+        policy = Policy(chosen.windows.policy)
+        report = core.cut(
+            engine.as_of(known=known, pins=policy is Policy.DUMP and reconciled is not None),
+            window,
+            chosen,
+            datasets,
+            run=Run(engine="stream", policy=policy),
+            corrects="late events" if corrections else "",
+            progress=progress,
+        )
+    say(f"{report.folder}: {report.counts['sentences']:,} diff sentences")
+    if as_json:
+        give(report)
+
+
+def reconcile(
+    name: Name,
+    state: State,
+    articles: Annotated[list[Path], typer.Option("--articles", help="The dump at its end.")],
+    entities: Annotated[
+        list[Path] | None, typer.Option("--entities", help="Wikidata's JSON dump.")
+    ] = None,
+    datasets: Datasets = DATASETS,
+    policy: Annotated[
+        str | None, typer.Option(help="boundary or dump: which text stands for the boundary.")
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option(help="Ask the API for revisions that neither side has.")
+    ] = True,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Hold a closed window against the official dump, repair the state, write the dataset.
+
+    Example: twiki window reconcile 2026-11 --state state --articles dumps/enwiki/20261201
+    --entities dumps/wikidata-20261202-all.json.gz
+
+    With --json: {"window", "version", "folder", "counts", "pages_touched", "unread",
+    "reconcile": {"policy", "pages": {"in_dump", "had", "completeness", "classes", …},
+    "entities": {…}}}
+    """
+    import msgspec
+
+    from twiki.cli.sources import contents_for, described
+    from twiki.dumps import layout
+    from twiki.engine import Engine, find_window, reading
+    from twiki.records import Policy
+    from twiki.windows.publishing import reconcile_and_cut
+
+    chosen = settings(config, windows__policy=policy)
+    files = layout.expand(articles)
+    items = layout.expand(entities or [], "entities")
+    sources = described(files, items)
+    with opened(state) as store, counting(f"reconcile {name}") as progress:
+        reading(store, chosen)
+        engine = Engine.open(store, chosen)
+        with contents_for(chosen, needed=fetch) as contents:
+            report, cut_report = reconcile_and_cut(
+                engine,
+                find_window(engine, name),
+                files,
+                items,
+                datasets,
+                policy=Policy(chosen.windows.policy),
+                sources=sources,
+                contents=contents,
+                progress=progress,
+            )
+    pages = report.pages
+    say(f"{cut_report.folder}: {pages.had:,} of {pages.in_dump:,} pages of the dump were known")
+    if as_json:
+        told: dict[str, Any] = msgspec.to_builtins(cut_report, enc_hook=str)
+        give({**told, "reconcile": report.report()})
+
+
+def _row(engine: "Engine", window: "Window") -> dict[str, Any]:
+    from twiki.times import to_ms
+
+    policy = engine.progress.reconciled.get(to_ms(window.start))
+    status = "reconciled" if policy else "closed"
+    if window == engine.open_window:
+        status = "open"
+    late = sum(1 for event in engine.late_events() if event.window_start == to_ms(window.start))
+    return {
+        "window": window.name,
+        "start": window.start,
+        "end": window.end,
+        "status": status,
+        "policy": policy,
+        "late": late,
+    }

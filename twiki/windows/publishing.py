@@ -1,0 +1,79 @@
+"""From a closed window to the next version of its dataset: with the dump, or without."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from twiki.engine import Engine
+from twiki.needs import Needs, RevisionsById
+from twiki.records import Policy, Window
+from twiki.times import to_ms
+from twiki.windows.cut import CutReport, cut
+from twiki.windows.dataset import Run
+from twiki.windows.reconcile import Progress, Reconciled, reconcile
+
+
+def _silent(_stage: str, _more: int) -> None:
+    """No display."""
+
+
+def cut_closed(
+    engine: Engine,
+    window: Window,
+    root: Path,
+    *,
+    progress: Progress = _silent,
+    source: str = "stream",
+) -> CutReport:
+    """Cut a window as it was known when it closed: its first version."""
+    return cut(
+        engine.as_of(known=to_ms(window.start)),
+        window,
+        engine.config,
+        root,
+        run=Run(engine=source, details=_positions(engine)),
+        progress=progress,
+    )
+
+
+def reconcile_and_cut(
+    engine: Engine,
+    window: Window,
+    articles: Sequence[Path],
+    entities: Sequence[Path],
+    root: Path,
+    *,
+    policy: Policy = Policy.BOUNDARY,
+    sources: tuple[dict[str, Any], ...] = (),
+    contents: RevisionsById | None = None,
+    progress: Progress = _silent,
+    source: str = "stream",
+) -> tuple[Reconciled, CutReport]:
+    """Reconcile with the dump of the window's end, fetch what both lack, cut the next version.
+
+    Args:
+        contents: fetches revisions by id; None: what lacks is counted in the cut's report.
+        sources: the dumps, for the manifest.
+
+    Raises:
+        DumpError: a dump is damaged.
+    """
+    report = reconcile(engine, window, articles, entities, policy=policy, progress=progress)
+    if contents is not None and policy is Policy.BOUNDARY:
+        Needs(engine, contents).supply(report.fetch)
+    made = cut(
+        engine.as_of(pins=policy is Policy.DUMP),
+        window,
+        engine.config,
+        root,
+        run=Run(engine=source, policy=policy, sources=sources, details=_positions(engine)),
+        reconcile=report.report(),
+        corrects="reconciled with the dump",
+        progress=progress,
+    )
+    return report, made
+
+
+def _positions(engine: Engine) -> dict[str, Any]:
+    """How far each stream had been read, for the manifest."""
+    return {"watermarks": dict(sorted(engine.progress.watermarks.items()))}
