@@ -268,6 +268,8 @@ def revision_row(call: Call, revision: RevisionView) -> Answer:
         row["slots"] = {"main": slot}
     else:
         row |= slot
+    if revision.text_hidden and (call.wiki, revision.rev_id) not in call.view.openly_hidden:
+        row |= call.flags(suppressed=True)
     return row
 
 

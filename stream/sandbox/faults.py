@@ -75,6 +75,23 @@ class ConnectionPlan(msgspec.Struct, frozen=True, kw_only=True):
 CLEAN = ConnectionPlan()
 
 
+def rough_weather(seed: int) -> Faults:
+    """What a reader of the real stream lives through in some weeks, in one reading."""
+    return Faults(
+        seed=seed,
+        duplicates=0.01,
+        disorder=timedelta(seconds=30),
+        redactions=0.01,
+        cuts=12,
+        cut_bytes=512 << 10,
+        refusals=4,
+        errors=2,
+        api_refusals=0.02,
+        maxlag=0.02,
+        lagging=0.01,
+    )
+
+
 def connection_plans(faults: Faults) -> tuple[ConnectionPlan, ...]:
     """The plans of the first connections, in the order in which they are made."""
     rng = random.Random(f"{faults.seed}:connections")

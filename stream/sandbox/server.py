@@ -20,7 +20,7 @@ import threading
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from stream.sandbox import dumps_site, streams
 from stream.sandbox.connection import Pace
@@ -33,9 +33,18 @@ from stream.sandbox.model import WikiWorld
 from stream.sandbox.routes import Site
 from stream.sandbox.sse import IdKind
 from stream.sandbox.streams import Streams, Wire
-from stream.sandbox.view import View, first_seen
+from stream.sandbox.view import View, first_seen, openly_hidden
 
 POLL_SECONDS = 0.05
+
+
+def grace_at(rate: float | None) -> timedelta | None:
+    """The grace with which every reader comes to the same result.
+
+    At full speed months pass between an event and its reader's question, so what could be read
+    once stays readable by its id; at a rate a day of the world's time is enough.
+    """
+    return None if rate is None else timedelta(days=1)
 
 
 class SandboxServer:
@@ -46,8 +55,8 @@ class SandboxServer:
         rate: messages a second and reader; None: as fast as they are read. Content is the same.
         faults: what goes wrong; by default nothing.
         port: 0 takes a free one.
-        at_end: ``close`` the stream in order after the last message, or ``hold`` it open with
-            a canary now and then, as the real one goes on for ever.
+        hold: keep the stream open after its last message with a canary now and then, as the
+            real one goes on for ever; otherwise it ends there, in order.
         ids: whether SSE ids name timestamps, as in production, or offsets.
         gzip_stream: compress the stream for readers that accept it.
         chunk_bytes: size of the stream's HTTP chunks; None: as it comes.
@@ -67,7 +76,7 @@ class SandboxServer:
         rate: float | None = None,
         faults: Faults | None = None,
         port: int = 0,
-        at_end: Literal["close", "hold"] = "close",
+        hold: bool = False,
         heartbeat_seconds: float = 5.0,
         ids: IdKind = "timestamp",
         gzip_stream: bool = False,
@@ -83,12 +92,13 @@ class SandboxServer:
         faults = faults or Faults()
         self._grace = grace
         self._seen = first_seen(world)
+        self._openly_hidden = openly_hidden(world)
         self._temporary = tempfile.TemporaryDirectory(prefix="sandbox-dumps-")
         self.streams = Streams(
             build(world.events, start=world.boundaries[0], end=world.now, faults=faults),
             faults,
             start=world.boundaries[0],
-            pace=Pace(rate=rate, hold=at_end == "hold", heartbeat_seconds=heartbeat_seconds),
+            pace=Pace(rate=rate, hold=hold, heartbeat_seconds=heartbeat_seconds),
             wire=Wire(
                 ids=ids, gzip=gzip_stream, chunk_bytes=chunk_bytes, content_type=content_type
             ),
@@ -165,4 +175,10 @@ class SandboxServer:
     @property
     def view(self) -> View:
         """The world at :attr:`now`."""
-        return View(world=self.world, now=self.now, seen=self._seen, grace=self._grace)
+        return View(
+            world=self.world,
+            now=self.now,
+            seen=self._seen,
+            grace=self._grace,
+            openly_hidden=self._openly_hidden,
+        )

@@ -30,6 +30,16 @@ def first_seen(world: WikiWorld) -> FirstSeen:
     return result
 
 
+def openly_hidden(world: WikiWorld) -> frozenset[tuple[str, int]]:
+    """Revisions, by (wiki, id), whose hiding the public log names; all others' is suppression."""
+    return frozenset(
+        (event.wiki, int(rev_id))
+        for event in world.events
+        if (event.body.get("log_type"), event.body.get("log_action")) == ("delete", "revision")
+        for rev_id in event.body["log_params"].get("ids", ())
+    )
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """The world at ``now``."""
 
@@ -38,6 +48,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     seen: FirstSeen
     grace: timedelta | None = timedelta(0)
     """None: a revision that could be read once can always be read."""
+    openly_hidden: frozenset[tuple[str, int]] = frozenset()
     lags: Callable[[str, int], bool] | None = None
     """Whether the replica that is asked lacks a revision still, by wiki and id."""
 

@@ -139,7 +139,7 @@ class SmallWorld:
     def dump_complete(self, boundary):
         return boundary + timedelta(days=3)
 
-    def books(self, window, as_known_at=None):
+    def books(self, window, _as_known_at=None):
         return Books(window=str(window), data={"window": window, "articles": []})
 
     def _dump(self, wiki, boundary):
