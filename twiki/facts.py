@@ -19,65 +19,96 @@ from hashlib import blake2b
 from twiki.entities.literals import ended
 from twiki.records import Entity, Fact, FactChange, FactClass
 
-CHANGED = (FactClass.NEW_SUBJECT, FactClass.NEW_RELATION, FactClass.NEW_OBJECT)
+_NEW_SUBJECT, _NEW_RELATION = FactClass.NEW_SUBJECT, FactClass.NEW_RELATION
+_NEW_OBJECT, _UNCHANGED, _REMOVED = FactClass.NEW_OBJECT, FactClass.UNCHANGED, FactClass.REMOVED
+
+CHANGED = (_NEW_SUBJECT, _NEW_RELATION, _NEW_OBJECT)
 """The classes that make a Changed probe."""
 
 _HASH_BYTES = 8
-_OBJECTS_BY_RELATION = dict[str, dict[str, Fact]]
+_OBJECTS = dict[str, Fact]
+_NOTHING: _OBJECTS = {}
+
+
+def _itself(identifier: str) -> str:
+    return identifier
 
 
 def compare(
     old: Entity | None,
     new: Entity | None,
-    redirects: Callable[[str], str] = lambda identifier: identifier,
+    redirects: Callable[[str], str] = _itself,
+    *,
+    unchanged: Callable[[Fact], bool] | None = None,
 ) -> list[FactChange]:
     """Class of every fact of ``old`` and ``new``, sorted by subject, relation, object.
 
     ``redirects`` gives the item that an id was merged into as of the newer moment, the id
     itself when it was not; objects of both sides pass through it before they are compared.
-    Facts that state the same object twice count once.
+    Facts that state the same object twice count once. With ``unchanged`` only those Unchanged
+    facts are told that it accepts: most edits leave nearly all facts as they were.
     """
     before = _facts(old, redirects)
     after = _facts(new, redirects)
     absent = old is None or old.redirect is not None
     changes: list[FactChange] = []
     for relation in sorted(before.keys() | after.keys()):
-        was = before.get(relation, {})
-        now = after.get(relation, {})
-        previous, present = tuple(sorted(was)), tuple(sorted(now))
-        if absent:
-            added = FactClass.NEW_SUBJECT
-        else:
-            added = FactClass.NEW_OBJECT if was else FactClass.NEW_RELATION
-        for text in sorted(was.keys() | now.keys()):
-            fact = now.get(text)
-            if fact is None:
-                fact, fact_class = was[text], FactClass.REMOVED
-            else:
-                fact_class = FactClass.UNCHANGED if text in was else added
-            changes.append(
-                FactChange(
-                    fact=fact,
-                    fact_class=fact_class,
-                    previous_objects=previous,
-                    all_objects=present,
-                )
-            )
+        was = before.get(relation, _NOTHING)
+        now = after.get(relation, _NOTHING)
+        changes += _relation(was, now, absent=absent, unchanged=unchanged)
     return changes
 
 
-def _facts(entity: Entity | None, redirects: Callable[[str], str]) -> _OBJECTS_BY_RELATION:
-    found: _OBJECTS_BY_RELATION = {}
+def _relation(
+    was: _OBJECTS,
+    now: _OBJECTS,
+    *,
+    absent: bool,
+    unchanged: Callable[[Fact], bool] | None,
+) -> list[FactChange]:
+    """The changes of one relation, sorted by object."""
+    present = tuple(sorted(now)) if len(now) > 1 else tuple(now)
+    if was.keys() == now.keys():
+        previous = told = present
+    else:
+        previous = tuple(sorted(was))
+        told = tuple(sorted(was.keys() | now.keys()))
+    added = _NEW_SUBJECT if absent else _NEW_OBJECT if was else _NEW_RELATION
+    changes: list[FactChange] = []
+    for text in told:
+        fact, fact_class = now.get(text), added
+        if fact is None:
+            fact, fact_class = was[text], _REMOVED
+        elif text in was:
+            if unchanged is not None and not unchanged(fact):
+                continue
+            fact_class = _UNCHANGED
+        changes.append(
+            FactChange(
+                fact=fact,
+                fact_class=fact_class,
+                previous_objects=previous,
+                all_objects=present,
+            )
+        )
+    return changes
+
+
+def _facts(entity: Entity | None, redirects: Callable[[str], str]) -> dict[str, _OBJECTS]:
+    found: dict[str, _OBJECTS] = {}
     if entity is None or entity.redirect is not None:
         return found
     for stated in entity.facts:
-        fact = stated
-        if fact.is_entity and (target := redirects(fact.object)) != fact.object:
-            fact = _with_object(fact, target)
-        objects = found.setdefault(fact.relation, {})
-        twin = objects.get(fact.object)
+        fact, text = stated, stated.object
+        if redirects is not _itself and fact.is_entity and (target := redirects(text)) != text:
+            fact, text = _with_object(fact, target), target
+        objects = found.get(fact.relation)
+        if objects is None:
+            found[fact.relation] = {text: fact}
+            continue
+        twin = objects.get(text)
         if twin is None or _preference(fact) > _preference(twin):
-            objects[fact.object] = fact
+            objects[text] = fact
     return found
 
 
@@ -120,6 +151,8 @@ def text_hash(*parts: str) -> int:
 
 def chosen(fact: Fact, rate: float) -> bool:
     """Whether an Unchanged fact is in the sample of ``rate`` (L13): by its hash alone."""
+    if rate <= 0 or rate >= 1:
+        return rate >= 1
     return fact_hash(fact) / 2**64 < rate
 
 

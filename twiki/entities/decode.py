@@ -146,21 +146,13 @@ def _facts(
             if statement.rank != best:
                 continue
             snak = statement.mainsnak
-            if snak.snaktype != "value" or snak.datavalue is None:
+            if snak.datavalue is None or snak.snaktype != "value":
                 continue
             rendered = _object(snak.datavalue, snak.datatype, literal_types)
             if rendered is None:
                 continue
             text, datatype, unit = rendered
-            qualifiers = statement.qualifiers
-            if isinstance(qualifiers, shapes.Qualifiers):
-                start, end, at = (
-                    _moment(qualifiers.start, min),
-                    _moment(qualifiers.end, max),
-                    _moment(qualifiers.at, max),
-                )
-            else:
-                start = end = at = None
+            start, end, at = _validity(statement.qualifiers)
             facts.append(
                 Fact(
                     subject=subject,
@@ -178,13 +170,26 @@ def _facts(
     return tuple(facts)
 
 
+def _validity(
+    qualifiers: shapes.Qualifiers | list[Any] | None,
+) -> tuple[str | None, str | None, str | None]:
+    """Start, end and point in time of a statement."""
+    if not isinstance(qualifiers, shapes.Qualifiers):
+        return None, None, None
+    return (
+        _moment(qualifiers.start, min) if qualifiers.start else None,
+        _moment(qualifiers.end, max) if qualifiers.end else None,
+        _moment(qualifiers.at, max) if qualifiers.at else None,
+    )
+
+
 def _object(
     datavalue: shapes.DataValue, datatype: str | None, literal_types: frozenset[str]
 ) -> tuple[str, str, str | None] | None:
     """Text, data type and unit of a value; None where it is not to be a fact."""
     value = datavalue.value
     if isinstance(value, str):
-        if datatype is None or datatype not in literal_types:
+        if datatype not in literal_types or datatype is None:
             return None
         text = " ".join(value.split())
         return (text, datatype, None) if text else None
