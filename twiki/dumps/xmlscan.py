@@ -76,13 +76,13 @@ def scan(
         pass
     check_root(name, window.data[:_HEAD])
     state = PageState(skip, counts if counts is not None else Counts())
-    beginning = _beginning(window)
-    if beginning is None:
-        yield from walk(name, window.rest(), skip, counts)
-        return
-    root, site = beginning
-    yield site
     try:
+        beginning = _beginning(window)
+        if beginning is None:
+            yield from walk(name, window.rest(), skip, counts)
+            return
+        root, site = beginning
+        yield site
         rest = yield from _pages(window, root, site, state)
     except BadElementError as error:
         raise DumpError(f"{name}: near byte {window.offset:,} of the XML: {error}") from error
@@ -171,7 +171,7 @@ def _beginning(window: _Window) -> tuple[bytes, DumpSite] | None:
     if b"<!" in before or b"<?" in before:
         return None
     try:
-        elements = etree.fromstring(begin["root"] + before + _CLOSE, etree.XMLParser(**PARSING))
+        elements = etree.fromstring(begin[0] + before + _CLOSE, etree.XMLParser(**PARSING))
     except etree.XMLSyntaxError:
         return None
     site = DumpSite()
