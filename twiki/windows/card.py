@@ -100,11 +100,11 @@ def front_matter(data: Data) -> str:
 
 def config_entry(name: str, part: Part, path: str, *, default: bool) -> list[str]:
     """Return the YAML lines of one configuration."""
-    lines = [f"- config_name: {_yaml(name)}"]
+    lines = [f"- config_name: {yaml_text(name)}"]
     if default:
         lines.append("  default: true")
     split_name = _SPLITS.get(part, "test")
-    return [*lines, "  data_files:", f"  - split: {split_name}", f"    path: {_yaml(path)}"]
+    return [*lines, "  data_files:", f"  - split: {split_name}", f"    path: {yaml_text(path)}"]
 
 
 def yaml_block(
@@ -116,8 +116,8 @@ def yaml_block(
         "---",
         "license: cc-by-sa-4.0",
         "language:",
-        *(f"- {_yaml(code)}" for code in languages),
-        f"pretty_name: {_yaml(pretty_name)}",
+        *(f"- {yaml_text(code)}" for code in languages),
+        f"pretty_name: {yaml_text(pretty_name)}",
         "annotations_creators:",
         "- machine-generated",
         "task_categories:",
@@ -130,7 +130,7 @@ def yaml_block(
         "- wikidata",
         "- temporalwiki",
         "size_categories:",
-        f"- {_yaml(size)}",
+        f"- {yaml_text(size)}",
         "configs:",
         *(line for config in configs for line in config),
         "---",
@@ -246,6 +246,6 @@ def _time(time: datetime) -> str:
     return f"{time.date()}" if midnight else f"{time:%Y-%m-%d %H:%M:%S}"
 
 
-def _yaml(value: str) -> str:
+def yaml_text(value: str) -> str:
     """Return a YAML string: JSON's form is one, as long as it is ASCII without surrogates."""
     return json.dumps(value.encode("ascii", "replace").decode())

@@ -15,7 +15,7 @@
       tombstones.parquet            revisions hidden since an earlier version
       csv/                          the paper's names and columns (export.py)
       charts/                       SVG, shown by the card
-      stats.json · reconcile.json · README.md
+      stats.json · reconcile.json · README.md · CITATION.cff
     <root>/<wiki>/<window>/index.json    which version to use (versions.py)
 
 Columns and order of rows are in :mod:`twiki.windows.schema`. Example::

@@ -69,7 +69,7 @@ class Run(Record, frozen=True, kw_only=True):
     """Dumps with checksums, streams with positions, as their readers describe them."""
     details: dict[str, Any] = msgspec.field(default_factory=dict)
     files: dict[str, FileEntry] = msgspec.field(default_factory=dict)
-    """``README.md`` and ``reconcile.json``, which tell of the run."""
+    """``README.md``, ``CITATION.cff`` and ``reconcile.json``, which tell of the run."""
 
 
 class Manifest(Record, frozen=True, kw_only=True):

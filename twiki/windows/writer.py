@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from twiki.config import CoreConfig
 from twiki.errors import DatasetError, OutputExists
 from twiki.records import Article, Category, Diff, Record, Window
-from twiki.windows import card, charts, export, manifest, versions
+from twiki.windows import card, charts, citation, export, manifest, versions
 from twiki.windows.convert import article_rows
 from twiki.windows.schema import (
     SCHEMA_VERSION,
@@ -48,7 +48,8 @@ ROW_GROUP_CHARACTERS = 16_000_000
 """A row group ends at whichever comes first; both are functions of the rows alone."""
 
 STATS, RECONCILE, CARD = "stats.json", "reconcile.json", "README.md"
-OF_RUN = (CARD, RECONCILE)
+CITATION = "CITATION.cff"
+OF_RUN = (CARD, CITATION, RECONCILE)
 """Files that tell how the content came: outside L19."""
 
 
@@ -191,6 +192,7 @@ class DatasetWriter:
         examples = {part: self._tally.examples(part) for part in card.EXAMPLES}
         self._write(RECONCILE, manifest.json_bytes(reconcile))
         self._write(CARD, card.render(data, stats, examples, run, reconcile).encode())
+        self._write(CITATION, citation.citation(data, run).encode())
         of_run = manifest.entries(self._partial, (self._partial / name for name in OF_RUN))
         run = msgspec.structs.replace(run, files=of_run)
         self._write(manifest.NAME, manifest.encode(manifest.make(data, run)))
@@ -302,4 +304,4 @@ def _lock(path: Path) -> int:
     return descriptor
 
 
-__all__ = ["CARD", "OF_RUN", "RECONCILE", "STATS", "DatasetWriter"]
+__all__ = ["CARD", "CITATION", "OF_RUN", "RECONCILE", "STATS", "DatasetWriter"]

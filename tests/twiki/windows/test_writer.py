@@ -57,7 +57,7 @@ def test_how_the_content_came_shows_only_where_it_may(made, tmp_path):
     two = made.write(tmp_path / "b", run=run, version=7)
     assert data_bytes(one) == data_bytes(two)
     differing = {n for n, c in everything(one).items() if everything(two)[n] != c}
-    assert differing == {"manifest.json", "reconcile.json", "README.md"}
+    assert differing == {"manifest.json", "reconcile.json", "README.md", "CITATION.cff"}
 
 
 def test_bytes_do_not_depend_on_the_seed_of_hashes(made, tmp_path, folder):
