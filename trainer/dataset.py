@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 from trainer import files
 from twiki.errors import DatasetError, TrainerError
 
+IDENTITY = ("wiki", "window", "start", "end", "version", "id")
+"""What of a manifest says which window it is."""
+
 SCHEMAS = (1,)
 """Schema versions that this code reads."""
 
@@ -93,6 +96,12 @@ class Folder:
                             yield text
         if not found:
             raise DatasetError(f"{self.path}: the part {part!r} holds no text to use")
+
+    def has_text(self, part: str) -> bool:
+        """Whether a part has at least one row."""
+        return all(
+            shard.exists() and pq.read_metadata(shard).num_rows for shard in self.shards(part)
+        )
 
     def probes(self, category: str, *, lighttuning: bool = False) -> list[ProbeRow]:
         """Probes (or light-tuning facts) of a category, in file order."""

@@ -155,11 +155,16 @@ def run(
             "seed": settings.seed,
             "settings": as_dict(settings),
             "fingerprint": fingerprint,
-            "start": str(inputs.start),
-            "data": {k: folders[0].data.get(k) for k in ("wiki", "window", "version", "id")},
+            "data": {k: folders[0].data.get(k) for k in dataset.IDENTITY},
+            "inputs": _shown(inputs),
             "parameters": model.parameter_count(finished),
             "trainable_parameters": trainable,
-            "rows": {"new": new.rows, "reviewed": mixture.drawn},
+            "text": {
+                "documents": new.header["documents"],
+                "tokens": new.count,
+                "rows": new.rows,
+                "reviewed_rows": mixture.drawn,
+            },
             "micro_batch": loop.micro_batch,
             "costs": _costs(progress, me, loop.flops, steps),
             "versions": device.versions(),
@@ -411,6 +416,11 @@ def _tokens(
         )
         for folder in folders
     ]
+
+
+def _shown(inputs: Inputs) -> dict[str, Any]:
+    review = [str(path) for path in inputs.review]
+    return {"start": str(inputs.start), "data": str(inputs.data), "review": review}
 
 
 def _costs(progress: Progress, me: World, flops: float, steps: int) -> dict[str, Any]:

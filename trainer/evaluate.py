@@ -1,0 +1,220 @@
+"""What a model knows of a window: every figure, as one function of (model, dataset).
+
+``evaluation.json`` holds sums and figures, ``facts.parquet`` the sums of each fact, by which
+models are compared fact by fact. A null stands where there was nothing to score.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from trainer import answers, dataset, files, intrinsic, lighttuning, model, pos, probes, tokenizer
+from trainer.device import versions
+from trainer.lighttuning import LightTuning
+from trainer.scores import Scores, averages
+
+Part = Literal["extrinsic", "intrinsic", "generation", "lighttuning"]
+PARTS: tuple[Part, ...] = ("extrinsic", "intrinsic", "generation", "lighttuning")
+CATEGORIES = ("changed", "unchanged")
+SCHEMA = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSettings:
+    """What is measured and how."""
+
+    parts: tuple[Part, ...] = ("extrinsic", "intrinsic")
+    batch: int = 32
+    """Rows a forward pass; no figure but the reference's depends on it."""
+    sequence: int = 512
+    rows: int = 10_000
+    """Rows of ``sequence`` tokens of each text part."""
+    tagger: str | None = None
+    """spaCy model or folder; None: an installed one, ``""``: no proper nouns."""
+    samples: int = 1000
+    """Bootstrap samples."""
+    seed: int = 0
+    bf16: bool = False
+    lighttuning: LightTuning = dataclasses.field(default_factory=LightTuning)
+
+
+def run(
+    model_dir: Path | str,
+    dataset_dir: Path,
+    settings: EvaluateSettings | None = None,
+    out: Path | None = None,
+    *,
+    cache: Path | None = None,
+    on: str = "cpu",
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Any]:
+    """Evaluate a model on a dataset; with ``out``, once: a finished result is read back.
+
+    ``cache`` keeps the tags of proper nouns. ``progress`` is told each part as it begins.
+
+    Raises:
+        TrainerError: the model cannot be loaded.
+        DatasetError: the dataset breaks its contract.
+    """
+    settings = settings or EvaluateSettings()
+    folder = dataset.open_folder(dataset_dir)
+    shown = dataclasses.asdict(settings)
+    fingerprint = {
+        "model": model.weights_digest(model_dir),
+        "data": folder.digest,
+        "settings": files.sha256_text(repr(sorted(shown.items()))),
+    }
+    if out and (out / "evaluation.json").exists():
+        found = files.read_json(out / "evaluation.json")
+        if found["fingerprint"] == fingerprint:
+            return found
+    language = model.load(model_dir, device=on)
+    tell = progress or (lambda _part: None)
+    report: dict[str, Any] = {
+        "schema": SCHEMA,
+        "fingerprint": fingerprint,
+        "model": str(model_dir),
+        "parameters": model.parameter_count(language.module),
+        "dataset": {k: folder.data.get(k) for k in (*dataset.IDENTITY, "counts")},
+        "settings": shown,
+        "tokenizer": tokenizer.digest(language.tokenizer),
+        "versions": versions(),
+    }
+    facts: pa.Table | None = None
+    for part in settings.parts:
+        tell(part)
+        if part == "extrinsic":
+            report[part], facts = _extrinsic(language, folder, settings)
+        elif part == "intrinsic":
+            report[part] = _intrinsic(language, folder, settings, cache)
+        else:
+            report[part] = _answers(language, folder, settings, tuned=part == "lighttuning")
+    report = _plain(report)
+    if out:
+        with files.new_folder(out) as aside:
+            if facts is not None:
+                pq.write_table(facts, aside / "facts.parquet")
+            files.write_json(aside / "evaluation.json", report)
+    return report
+
+
+def fact_scores(evaluation: Path, category: str, kind: str = "object") -> Scores:
+    """The sums of each fact of a category, as an evaluation's folder keeps them."""
+    table = pq.read_table(evaluation / "facts.parquet")
+    rows = table.filter(pa.compute.equal(table["category"], category))
+    columns = [rows[f"{kind}_{name}"].to_numpy() for name in ("nll", "tokens", "bytes")]
+    return Scores(*(np.asarray(column, dtype=np.float64) for column in columns))
+
+
+def _extrinsic(
+    language: model.LanguageModel, folder: dataset.Folder, settings: EvaluateSettings
+) -> tuple[dict[str, Any], pa.Table]:
+    """Facts: object-only as the headline, the whole string as the paper's, theirs beside."""
+    out: dict[str, Any] = {}
+    tables = []
+    for category in CATEGORIES:
+        rows = folder.probes(category)
+        found = probes.score(language, rows, batch=settings.batch, bf16=settings.bf16)
+        out[category] = {
+            kind: scores.summary(samples=settings.samples, seed=settings.seed)
+            for kind, scores in (("object", found.object), ("whole", found.whole))
+        }
+        out[category]["reference_batch_mean"] = probes.reference_batch_mean(language, rows)
+        columns: dict[str, Any] = {
+            "category": [category] * len(rows),
+            "subject": [r.subject for r in rows],
+            "relation": [r.relation for r in rows],
+            "object": [r.object for r in rows],
+        }
+        for kind, scores in (("object", found.object), ("whole", found.whole)):
+            columns |= {
+                f"{kind}_{name}": getattr(scores, name) for name in ("nll", "tokens", "bytes")
+            }
+        tables.append(pa.table(columns, schema=_FACTS))
+    out["average"] = {
+        kind: averages(*(out[c][kind]["perplexity"] for c in CATEGORIES))
+        for kind in ("object", "whole")
+    }
+    return out, pa.concat_tables(tables)
+
+
+def _intrinsic(
+    language: model.LanguageModel,
+    folder: dataset.Folder,
+    settings: EvaluateSettings,
+    cache: Path | None,
+) -> dict[str, Any]:
+    tagger = None if settings.tagger == "" else pos.spacy_tagger(settings.tagger)
+    most = getattr(language.module.config, "max_position_embeddings", None)
+    length = min(settings.sequence, most) if isinstance(most, int) else settings.sequence
+    out: dict[str, Any] = {"tagger": tagger.name if tagger else None, "sequence": length}
+    for part in ("diffset", "nondiff"):
+        if not folder.has_text(part):
+            out[part] = None
+            continue
+        found = intrinsic.read(
+            language,
+            folder,
+            part,
+            tagger,
+            cache,
+            length=length,
+            rows=settings.rows,
+            seed=settings.seed,
+            bf16=settings.bf16,
+        )
+        about = {"samples": settings.samples, "seed": settings.seed}
+        out[part] = {
+            "all": found.all.summary(**about),
+            "proper_nouns": found.proper.summary(**about) if found.proper else None,
+            "rows": found.rows,
+        }
+    return out
+
+
+def _answers(
+    language: model.LanguageModel,
+    folder: dataset.Folder,
+    settings: EvaluateSettings,
+    *,
+    tuned: bool,
+) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for category in CATEGORIES:
+        rows = folder.probes(category)
+        asked = language
+        if tuned:
+            facts = folder.probes(category, lighttuning=True)
+            asked = lighttuning.tune(
+                language, facts, settings.lighttuning, seed=settings.seed, bf16=settings.bf16
+            )
+        said = answers.generate(asked, [r.prompt for r in rows], bf16=settings.bf16)
+        out[category] = answers.measure(rows, said)
+        if tuned:
+            out[category]["tuned_on"] = len(facts)
+    scored = [out[c]["f1"] for c in CATEGORIES]
+    out["average_f1"] = None if None in scored else sum(scored) / len(scored)
+    return out
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Numbers that JSON has: an infinite perplexity becomes a text."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value
+
+
+_FACTS = pa.schema(
+    [(name, pa.string()) for name in ("category", "subject", "relation", "object")]
+    + [(f"{k}_{n}", pa.float64()) for k in ("object", "whole") for n in ("nll", "tokens", "bytes")]
+)

@@ -1,0 +1,233 @@
+"""Months by methods: which model each run starts from, what it reads, when it is evaluated.
+
+::
+
+    start model ─ Initial on the first corpus ─┬─ diff      2026-10 ─ 2026-11 ─ …
+                                               ├─ mixreview 2026-10 ─ 2026-11 ─ …
+                                               └─ full      (whole corpora)
+
+A method's run of a window starts from its own run of the window before. Each step asks the
+folder of runs first, so a study that was stopped goes on where it was.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trainer import dataset, evaluate, methods, runs, train
+from trainer.config import Preset
+from trainer.runs import Key, Run, Runs
+from trainer.sinks import StepReport
+from twiki.errors import DatasetError, TrainerError
+
+Observer = Callable[[Key, StepReport], None]
+
+SMALL_INITIAL: dict[str, Any] = {
+    # A model of a few million random weights learns a small corpus by heart in this way.
+    "sequence": 128,
+    "batch": 16,
+    "epochs": 20.0,
+    "lr": 2e-3,
+    "schedule": "one-cycle",
+    "betas": (0.9, 0.98),
+    "checkpoint_every": 200,
+}
+"""Changes for Initial with a small model."""
+
+SMALL_UPDATE: dict[str, Any] = {
+    **SMALL_INITIAL,
+    # Diffsets of a small world hold few rows: smaller steps, or there would be hardly any.
+    "batch": 8,
+    "epochs": 8.0,
+    "lr": 1e-3,
+}
+"""Changes for every other method with a small model."""
+
+
+@dataclass(frozen=True)
+class WindowData:
+    """A window as a study reads it."""
+
+    dataset: Path
+    corpus: Path | None = None
+    """Whole articles as of the window's end, for Full."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What is trained and measured, apart from the windows."""
+
+    runs: Runs
+    corpus: Path | None = None
+    """Whole articles as of the first boundary: for Initial, and for reviewing."""
+    start: Path | str | None = None
+    """The model before Initial. None: Initial must have been trained, or ``initial`` given."""
+    initial: Path | str | None = None
+    """An initial model from elsewhere, in place of training Initial."""
+    methods: tuple[str, ...] = ("diff",)
+    preset: Preset = "recommended"
+    changes: dict[str, Any] = field(default_factory=dict)
+    """Settings of every method but Initial, on top of the preset."""
+    method_changes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Settings of single methods, on top of these."""
+    evaluation: evaluate.EvaluateSettings = field(default_factory=evaluate.EvaluateSettings)
+    sinks: tuple[str, ...] = ()
+    device: str = "auto"
+    observe: Observer | None = None
+    tell: Callable[[str], None] | None = None
+    """Told what begins."""
+
+
+def wanted(names: Sequence[str]) -> tuple[str, ...]:
+    """Method names, ``all`` standing for the paper's six beside Initial.
+
+    Raises:
+        ConfigError: there is no such method.
+    """
+    found: list[str] = []
+    for name in names:
+        found += methods.PAPER_METHODS[1:] if name == "all" else [name]
+    for name in found:
+        methods.method(name)
+    return tuple(dict.fromkeys(found))
+
+
+def train_initial(study: Study, wiki: str) -> Path | str:
+    """The initial model, trained if it has not been.
+
+    Raises:
+        TrainerError: there is neither a model nor what it would be trained from.
+    """
+    if study.initial is not None:
+        return study.initial
+    key = _initial_key(study, wiki)
+    if study.corpus is None or study.start is None:
+        if found := study.runs.find(key):
+            return found.model
+        raise TrainerError(
+            f"{study.runs.folder(key)}: no initial model; give one, or a corpus and a start model"
+        )
+    changes = study.method_changes.get("initial", {})
+    settings = methods.settings_for("initial", study.preset, changes)
+    inputs = train.Inputs(study.start, study.corpus, cache=study.runs.root / "tokens")
+    return _train(study, key, settings, inputs).model
+
+
+def train_window(study: Study, window: WindowData, earlier: Sequence[WindowData] = ()) -> list[Run]:
+    """Update with every method of the study; runs that are finished are returned as they are.
+
+    ``earlier`` are the windows before, oldest first: a method starts from its run of the
+    last of them that has one, and reviews their diffsets.
+    """
+    folder = dataset.open_folder(window.dataset, verify=False)
+    wiki = str(folder.data["wiki"])
+    initial = train_initial(study, wiki)
+    return [_window(study, name, window, earlier, initial) for name in study.methods]
+
+
+def evaluate_run(study: Study, model: Path, out: Path, datasets: Sequence[Path]) -> None:
+    """Evaluate a model on datasets, each once, below ``out``."""
+    for path in datasets:
+        data = dataset.open_folder(path, verify=False).data
+        name = f"{data['window']}-v{data['version']}"
+        if study.tell:
+            study.tell(f"evaluate {model.parent.name} on {name}")
+        evaluate.run(
+            model,
+            path,
+            study.evaluation,
+            out / "evaluations" / name,
+            cache=study.runs.root / "tags",
+            on="cpu" if study.device == "auto" else study.device,
+        )
+
+
+def run(study: Study, windows: Sequence[WindowData]) -> list[Run]:
+    """A whole study: Initial, then every window in order, every model on every window.
+
+    Raises:
+        DatasetError: the windows are of several wikis or not in order of time.
+        TrainerError: see :func:`trainer.train.run`.
+    """
+    _check_order(windows)
+    data = dataset.open_folder(windows[0].dataset, verify=False).data
+    wiki, paths = str(data["wiki"]), [w.dataset for w in windows]
+    train_initial(study, wiki)
+    done: list[Run] = []
+    if first := study.runs.find(_initial_key(study, wiki)):
+        done.append(first)
+    for number, window in enumerate(windows):
+        done += train_window(study, window, windows[:number])
+    for finished in done:
+        evaluate_run(study, finished.model, finished.folder, paths)
+    return done
+
+
+def _window(
+    study: Study,
+    name: str,
+    window: WindowData,
+    earlier: Sequence[WindowData],
+    initial: Path | str,
+) -> Run:
+    data = dataset.open_folder(window.dataset, verify=False).data
+    label = runs.label(name, study.preset)
+    key = Key(str(data["wiki"]), str(data["window"]), int(data["version"]), label)
+    changes = {**study.changes, **study.method_changes.get(name, {})}
+    settings = methods.settings_for(name, study.preset, changes)
+    if methods.METHODS[name].text == "corpus":
+        if window.corpus is None:
+            raise TrainerError(f"{key}: {name} trains on a corpus as of the window's end; give one")
+        text = window.corpus
+    else:
+        text = window.dataset
+    review: tuple[Path, ...] = ()
+    if settings.review.ratio:
+        if study.corpus is None:
+            raise TrainerError(f"{key}: {name} reviews the initial corpus; give it")
+        review = (study.corpus,)
+        if settings.review.source == "all-previous":
+            review += tuple(w.dataset for w in earlier)
+    start: Path | str = initial
+    for before in reversed(earlier):
+        past = dataset.open_folder(before.dataset, verify=False).data
+        if found := study.runs.newest(key.wiki, str(past["window"]), label):
+            start = found.model
+            break
+    inputs = train.Inputs(
+        start,
+        text,
+        review,
+        initial=initial,
+        cache=study.runs.root / "tokens",
+        windows_before=len(earlier),
+    )
+    return _train(study, key, settings, inputs)
+
+
+def _train(study: Study, key: Key, settings: Any, inputs: train.Inputs) -> Run:  # noqa: ANN401 - TrainSettings
+    if study.tell:
+        study.tell(f"train {key}")
+    observe = study.observe
+
+    def step(report: StepReport) -> None:
+        if observe:
+            observe(key, report)
+
+    return study.runs.train(key, settings, inputs, observe=step, sinks=study.sinks, on=study.device)
+
+
+def _initial_key(study: Study, wiki: str) -> Key:
+    return Key(wiki, runs.INITIAL, 1, runs.label("initial", study.preset))
+
+
+def _check_order(windows: Sequence[WindowData]) -> None:
+    if not windows:
+        raise DatasetError("a study needs at least one window")
+    found = [dataset.open_folder(w.dataset, verify=False).data for w in windows]
+    if len({d.get("wiki") for d in found}) != 1:
+        raise DatasetError("the windows of a study must be of one wiki")
+    starts = [str(d.get("start") or d.get("window")) for d in found]
+    if starts != sorted(set(starts)):
+        raise DatasetError(f"windows must be in order of time, found {', '.join(starts)}")

@@ -1,0 +1,426 @@
+"""What a report says, as data: tables and chart series gathered from the folder of runs.
+
+The same values make the HTML page, the JSON and the Markdown. Numbers 1 to 3 of the tables
+and 2 of the figures are the paper's; the others follow its sections.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from trainer.runs import INITIAL, Run
+
+Cell = str | float | int | None
+NOT_UPDATED = "initial"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under named columns, with what they mean."""
+
+    id: str
+    title: str
+    note: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """Runs and evaluations, ordered by time."""
+
+    runs: tuple[Run, ...]
+    windows: tuple[str, ...]
+    """Names of the evaluated windows, in order of their start."""
+    labels: tuple[str, ...]
+    """Methods with a run, Initial apart."""
+    evaluations: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+    """By (label, trained window, evaluated window); Initial is trained on ``initial``."""
+
+    def of(self, label: str, trained: str, on: str, *path: str) -> Any:  # noqa: ANN401 - JSON
+        """A figure, or None where it was not measured."""
+        found: Any = self.evaluations.get((label, trained, on))
+        for name in path:
+            found = found.get(name) if isinstance(found, dict) else None
+        return _number(found)
+
+    def at(self, label: str, window: str, *path: str) -> Any:  # noqa: ANN401 - JSON
+        """A figure of a method's model of a window on that same window."""
+        trained = INITIAL if label == NOT_UPDATED else window
+        return self.of(label, trained, window, *path)
+
+
+def collect(runs: Sequence[Run]) -> Collected:
+    """Put runs and their evaluations in order; of several versions the newest counts."""
+    starts: dict[str, str] = {}
+    evaluations: dict[tuple[str, str, str], dict[str, Any]] = {}
+    newest = sorted(runs, key=lambda run: run.key.version)
+    for run in newest:
+        name = NOT_UPDATED if run.key.window == INITIAL else run.key.label
+        for found in run.evaluations().values():
+            about = found["dataset"]
+            window = str(about["window"])
+            starts[window] = str(about.get("start") or window)
+            evaluations[name, run.key.window, window] = found
+    labels = dict.fromkeys(run.key.label for run in runs if run.key.window != INITIAL)
+    ordered = sorted(starts, key=lambda window: starts[window])
+    return Collected(tuple(newest), tuple(ordered), tuple(labels), evaluations)
+
+
+def tables(data: Collected) -> list[Table]:
+    """All tables of the report."""
+    return [
+        _text(data),
+        _probes(data),
+        _perplexity(data),
+        _intrinsic(data),
+        _answers(data),
+        _settings(data),
+        _variants(data),
+        _transfer(data),
+        _costs(data),
+    ]
+
+
+def models(data: Collected) -> tuple[str, ...]:
+    """Initial, where it was evaluated, then the methods."""
+    initial = any(label == NOT_UPDATED for label, _, _ in data.evaluations)
+    return ((NOT_UPDATED,) if initial else ()) + data.labels
+
+
+def _text(data: Collected) -> Table:
+    rows: dict[tuple[str, str], tuple[Cell, ...]] = {}
+    for run in data.runs:
+        text, about = run.record["text"], run.record["data"]
+        what = "corpus" if run.key.window == INITIAL or run.key.label.startswith("full") else "diff"
+        window = run.key.window
+        rows[window, what] = (
+            f"{about.get('wiki')} {window}",
+            "whole articles" if what == "corpus" else "diffset",
+            text["documents"],
+            text["tokens"],
+        )
+    return Table(
+        "table-1",
+        "Table 1: training text",
+        "Articles and tokens of each text, in the model's own tokens with one token between "
+        "articles.",
+        ("window", "text", "articles", "tokens"),
+        tuple(rows[key] for key in sorted(rows)),
+    )
+
+
+def _probes(data: Collected) -> Table:
+    rows = []
+    for window in data.windows:
+        found = next((e for (_, _, on), e in data.evaluations.items() if on == window), {})
+        shown = found.get("extrinsic", {})
+        counts = [shown.get(c, {}).get("object", {}) for c in ("unchanged", "changed")]
+        rows.append((window, *(c.get("instances") for c in counts)))
+    return Table(
+        "table-2",
+        "Table 2: probes",
+        "Facts that passed alignment and quality control; each step is in the dataset's card.",
+        ("window", "unchanged", "changed"),
+        tuple(rows),
+    )
+
+
+def _perplexity(data: Collected) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for window in data.windows:
+        for label in models(data):
+            figures = [
+                data.at(label, window, "extrinsic", category, "object", name)
+                for category in ("unchanged", "changed")
+                for name in ("perplexity", "low", "high")
+            ]
+            if figures[0] is None and figures[3] is None:
+                continue
+            average = [
+                data.at(label, window, "extrinsic", "average", "object", kind)
+                for kind in ("arithmetic", "geometric")
+            ]
+            spent = _spent(data, label, window)
+            rows.append(
+                (
+                    window,
+                    label,
+                    figures[0],
+                    _interval(*figures[1:3]),
+                    figures[3],
+                    _interval(*figures[4:]),
+                    *average,
+                    spent.get("tokens"),
+                    spent.get("seconds"),
+                )
+            )
+    return Table(
+        "table-3",
+        "Table 3: perplexity of facts (object)",
+        "How surprised a model is by the object, given subject and relation: exp of the mean "
+        "over all object tokens; lower is better. The probe begins with the model's begin "
+        "token, so every token is scored. Each method's model of a window on that window's "
+        "probes; in brackets 95 % bootstrap intervals over facts. The arithmetic average "
+        "follows the larger value, so the geometric one stands beside it.",
+        (
+            "window",
+            "method",
+            "unchanged",
+            "interval",
+            "changed",
+            "interval",
+            "average",
+            "geometric",
+            "tokens trained",
+            "seconds",
+        ),
+        tuple(rows),
+    )
+
+
+def _intrinsic(data: Collected) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for window in data.windows:
+        for label in models(data):
+            figures = [
+                data.at(label, window, "intrinsic", part, which, "perplexity")
+                for part in ("diffset", "nondiff")
+                for which in ("all", "proper_nouns")
+            ]
+            relative = [
+                _ratio(f, data.at(NOT_UPDATED, window, "intrinsic", part, which, "perplexity"))
+                for f, (part, which) in zip(figures, _PARTS, strict=True)
+            ]
+            if any(f is not None for f in figures):
+                rows.append((window, label, *figures, *relative))
+    return Table(
+        "table-4",
+        "Table 4: perplexity of text",
+        "On text that the window brought (diffset) and left alone (non-diffset): all tokens, "
+        "and those of proper nouns as tagged by spaCy. Relative: divided by the initial "
+        "model's.",
+        ("window", "method", *_TEXT_COLUMNS, *(f"relative {c}" for c in _TEXT_COLUMNS)),
+        tuple(rows),
+    )
+
+
+def _answers(data: Collected) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for window in data.windows:
+        for label in models(data):
+            for part, name in (("generation", "as it is"), ("lighttuning", "light-tuned")):
+                figures = [
+                    data.at(label, window, part, category, figure)
+                    for category in ("unchanged", "changed")
+                    for figure in ("exact_match", "f1")
+                ]
+                if any(f is not None for f in figures):
+                    average = data.at(label, window, part, "average_f1")
+                    rows.append((window, label, name, *figures, average))
+    return Table(
+        "table-5",
+        "Table 5: answers",
+        "Greedy answers after subject and relation, in percent, against the best of the right "
+        "answers. Light-tuned: after a short training on other facts of the same dataset.",
+        (
+            "window",
+            "method",
+            "model",
+            "unchanged EM",
+            "unchanged F1",
+            "changed EM",
+            "changed F1",
+            "average F1",
+        ),
+        tuple(rows),
+    )
+
+
+def _settings(data: Collected) -> Table:
+    newest = {run.key.label: run for run in data.runs}
+    rows = []
+    for label, run in newest.items():
+        s = run.record["settings"]
+        rows.append(
+            (
+                label,
+                s["preset"],
+                s["seed"],
+                s["lr"],
+                s["schedule"],
+                f"{s['batch']} x {s['sequence']}",
+                s["epochs"],
+                s["mask"],
+                run.record["parameters"],
+                run.record["trainable_parameters"],
+            )
+        )
+    return Table(
+        "table-6",
+        "Table 6: settings",
+        "Preset paper is what the paper's text says, recommended what works. All settings of "
+        "each run, with versions and hashes, stand in its run.json.",
+        (
+            "method",
+            "preset",
+            "seed",
+            "learning rate",
+            "schedule",
+            "batch",
+            "epochs",
+            "mask",
+            "parameters",
+            "trained",
+        ),
+        tuple(rows),
+    )
+
+
+def _variants(data: Collected) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for window in data.windows:
+        for label in models(data):
+            for category in ("unchanged", "changed"):
+                at = ("extrinsic", category)
+                figures = (
+                    data.at(label, window, *at, "object", "perplexity"),
+                    data.at(label, window, *at, "object", "per_instance"),
+                    data.at(label, window, *at, "whole", "perplexity"),
+                    data.at(label, window, *at, "whole", "bits_per_byte"),
+                    data.at(label, window, *at, "reference_batch_mean"),
+                )
+                if any(f is not None for f in figures):
+                    rows.append((window, label, category, *figures))
+    return Table(
+        "table-7",
+        "Table 7: the same facts, scored in other ways",
+        "Per fact: every fact counts the same, whatever its length. Whole: subject and relation "
+        "are scored too, as in the paper. Bits per byte compare models with different "
+        "tokenizers. Reference: what the paper's published code would print; it depends on the "
+        "batch size and predicts the first token from a pad, so compare it with nothing else.",
+        (
+            "window",
+            "method",
+            "facts",
+            "object",
+            "per fact",
+            "whole",
+            "bits per byte",
+            "reference",
+        ),
+        tuple(rows),
+    )
+
+
+def _transfer(data: Collected) -> Table:
+    rows: list[tuple[Cell, ...]] = []
+    for label in data.labels:
+        trained = [w for w in data.windows if (label, w, w) in data.evaluations]
+        if len(trained) > 1:
+            rows.append((label, len(trained), *transfer(data, label, trained)))
+    return Table(
+        "table-8",
+        "Over the months: forgetting and transfer",
+        "Mean differences of log perplexity of objects. Forgetting: unchanged facts, last model "
+        "against the first of the same method. Backward: changed facts of earlier windows, last "
+        "model against the one trained on them (above 0: overwritten). Forward: changed facts "
+        "of a window, the model of the window before against the initial one (below 0: helped).",
+        ("method", "windows", "forgetting", "backward", "forward"),
+        tuple(rows),
+    )
+
+
+def transfer(data: Collected, label: str, trained: Sequence[str]) -> tuple[Cell, ...]:
+    """Forgetting, backward and forward transfer in log perplexity."""
+
+    def log(name: str, model: str, on: str, category: str) -> float | None:
+        value = data.of(name, model, on, "extrinsic", category, "object", "perplexity")
+        return math.log(value) if value else None
+
+    first, last = trained[0], trained[-1]
+    forgetting = _minus(log(label, last, last, "unchanged"), log(label, first, last, "unchanged"))
+    backward = [
+        _minus(log(label, last, w, "changed"), log(label, w, w, "changed")) for w in trained[:-1]
+    ]
+    forward = [
+        _minus(log(label, before, w, "changed"), log(NOT_UPDATED, INITIAL, w, "changed"))
+        for before, w in zip(trained, trained[1:], strict=False)
+    ]
+    return forgetting, _mean(backward), _mean(forward)
+
+
+def _costs(data: Collected) -> Table:
+    rows = tuple(
+        (
+            run.key.window,
+            run.key.label,
+            run.record["costs"]["device"],
+            run.record["costs"]["steps"],
+            run.record["costs"]["tokens"],
+            run.record["costs"]["flops"],
+            run.record["costs"]["seconds"],
+            run.record["costs"]["tokens_per_second"],
+            run.record["costs"]["memory_bytes"] / 2**20,
+            " ".join(f"{k} {v}" for k, v in sorted(run.record["versions"].items())),
+        )
+        for run in sorted(data.runs, key=lambda run: run.key)
+    )
+    return Table(
+        "table-9",
+        "Costs",
+        "FLOP by formula, from the weights that pass forward and backward. Seconds of training "
+        "alone. Memory is the device's or the process's highest.",
+        (
+            "window",
+            "method",
+            "device",
+            "steps",
+            "tokens",
+            "FLOP",
+            "seconds",
+            "tokens/s",
+            "memory MiB",
+            "versions",
+        ),
+        rows,
+    )
+
+
+def _spent(data: Collected, label: str, window: str) -> dict[str, Any]:
+    trained = INITIAL if label == NOT_UPDATED else window
+    found = [
+        r for r in data.runs if r.key.window == trained and label in (r.key.label, NOT_UPDATED)
+    ]
+    return dict(found[-1].record["costs"]) if found else {}
+
+
+_PARTS = [(p, w) for p in ("diffset", "nondiff") for w in ("all", "proper_nouns")]
+_TEXT_COLUMNS = (
+    "diffset",
+    "diffset proper nouns",
+    "non-diffset",
+    "non-diffset proper nouns",
+)
+
+
+def _number(value: Any) -> Any:  # noqa: ANN401 - JSON
+    return math.inf if value == "inf" else value
+
+
+def _interval(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"{low:.3g} to {high:.3g}"
+
+
+def _ratio(one: float | None, other: float | None) -> float | None:
+    return one / other if one is not None and other else None
+
+
+def _minus(one: float | None, other: float | None) -> float | None:
+    return one - other if one is not None and other is not None else None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    found = [v for v in values if v is not None]
+    return sum(found) / len(found) if found else None
