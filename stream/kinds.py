@@ -7,9 +7,10 @@ KeyError.
 """
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -254,7 +255,9 @@ def _merge(event: Event) -> Fields | None:
         kind=ChangeKind.MERGE,
         title=event.title,
         target_title=display_title(_text(params["dest"])),
-        rev_id=int(rev_id) if rev_id else None,
+        # The last revision that went over belongs to the target now: what is current at the
+        # source afterwards, if anything, is not told.
+        rev_ids=_revisions([rev_id]) if rev_id else (),
         rev_dt=from_digits(str(point)) if point else None,
     )
 
@@ -264,18 +267,21 @@ def _hide(event: Event) -> Fields | None:
     if params["type"] not in ("revision", "archive", "oldid"):
         return None
     ids = params["ids"]
-    ids = ids.split(",") if isinstance(ids, str) else ids
-    revisions = tuple(sorted({int(rev_id) for rev_id in ids}))
-    if not revisions or not 0 < revisions[0] <= revisions[-1] < 2**63:
-        raise ValueError("no revision ids")
     mask = params.get("nfield")
     mask = int(str(mask).removeprefix("nfield=")) if mask is not None else None
     return Fields(
         kind=ChangeKind.VISIBILITY,
         title=event.title,
-        rev_ids=revisions,
+        rev_ids=_revisions(ids.split(",") if isinstance(ids, str) else ids),
         visible=None if mask is None else not mask & TEXT_HIDDEN,
     )
+
+
+def _revisions(ids: Iterable[Any]) -> tuple[int, ...]:
+    revisions = tuple(sorted({int(rev_id) for rev_id in ids}))
+    if not revisions or not 0 < revisions[0] <= revisions[-1] < 2**63:
+        raise ValueError("no revision ids")
+    return revisions
 
 
 _LOG_ENTRIES: dict[str, Callable[[Event], Fields | None]] = {

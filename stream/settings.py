@@ -10,6 +10,7 @@ Wikimedia's hosts refuse nameless clients (T400119), so we refuse first::
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -143,7 +144,10 @@ def read_settings(
 def user_agent(stream: StreamConfig) -> str:
     """Name, version and contact, as Wikimedia's policy asks."""
     contact = f" ({stream.contact})" if stream.contact else ""
-    return f"twiki/{version('twiki')}{contact} python-requests/{version('requests')}"
+    return f"twiki/{_version('twiki')}{contact} python-requests/{_version('requests')}"
+
+
+_version = cache(version)
 
 
 def require_contact(stream: StreamConfig, url: str) -> None:

@@ -67,7 +67,7 @@ class FakeSource:
         self.script = list(script)
         self.asked: list[tuple[dict[str, str], dict[str, str]]] = []
 
-    def __call__(self, url, params, headers):
+    def __call__(self, _url, params, headers):
         self.asked.append((dict(params), dict(headers)))
         if not self.script:
             raise Cut("unreachable", "the script is over")
