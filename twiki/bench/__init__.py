@@ -1,0 +1,1 @@
+"""Benchmarks: figures for the budgets of the design, each a module with ``run()``."""
