@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stream.sandbox.api_call import Answer, ApiError, Call
-from stream.sandbox.model import SandboxEvent
+from stream.sandbox.model import NAMESPACES, SandboxEvent
 
 _MOMENT = re.compile(r"\d{14}", re.ASCII)
 DEFAULT_RCPROP = "title|timestamp|ids"
@@ -45,6 +45,13 @@ def mediawiki_time(text: str) -> datetime:
 
 def _bad_time(text: str) -> ApiError:
     return ApiError("badtimestamp", f'Invalid value "{text}" for timestamp parameter.')
+
+
+def namespace_of(wiki: str, title: str) -> int:
+    """Number of the namespace that the title's prefix names."""
+    prefix, colon, _ = title.partition(":")
+    names = {name: number for number, name in NAMESPACES[wiki].items() if name}
+    return names.get(prefix, 0) if colon else 0
 
 
 def recent_changes(call: Call) -> tuple[list[Answer], str | None]:
@@ -152,7 +159,7 @@ def _change_row(call: Call, event: SandboxEvent, wanted: frozenset[str]) -> Answ
             "logid": body.get("log_id"),
             "logtype": body.get("log_type"),
             "logaction": body.get("log_action"),
-            "logparams": log_parameters(body),
+            "logparams": log_parameters(call.wiki, body),
         }
     return row
 
@@ -172,11 +179,13 @@ def _log_row(call: Call, event: SandboxEvent, wanted: frozenset[str]) -> Answer:
     row: Answer = {}
     if "ids" in wanted:
         page_id = _page_id(call, body)
-        row |= {"logid": body["log_id"], "pageid": page_id, "logpage": page_id}
+        acted_on = (call.wiki, str(body.get("title")), int(_time_of(event).timestamp()))
+        log_page = call.view.pages_of_actions.get(acted_on, page_id)
+        row |= {"logid": body["log_id"], "pageid": page_id, "logpage": log_page}
     if "title" in wanted:
         row |= {"ns": body.get("namespace"), "title": body.get("title")}
     if "details" in wanted:
-        row["params"] = log_parameters(body)
+        row["params"] = log_parameters(call.wiki, body)
     if "type" in wanted:
         row |= {"type": body.get("log_type"), "action": body.get("log_action")}
     if "user" in wanted:
@@ -188,18 +197,19 @@ def _log_row(call: Call, event: SandboxEvent, wanted: frozenset[str]) -> Answer:
     return row
 
 
-def log_parameters(body: Mapping[str, Any]) -> Answer:
+def log_parameters(wiki: str, body: Mapping[str, Any]) -> Answer:
     """``log_params`` of the stream as the API words them; both name the same things."""
     given = body.get("log_params")
     if not isinstance(given, dict):
         return {}
-    return dict(_parameters(str(body.get("log_type")), given))
+    return dict(_parameters(wiki, str(body.get("log_type")), given))
 
 
-def _parameters(log_type: str, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _parameters(wiki: str, log_type: str, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in given.items():
-        if name == "target" and log_type == "move":
-            yield "target_title", value
+        if name in ("target", "dest") and log_type in ("move", "merge"):
+            yield f"{name}_ns", namespace_of(wiki, value)
+            yield f"{name}_title", value
         elif name == "noredir" and log_type == "move":
             if value == "1":
                 yield "suppressredirect", True
@@ -209,11 +219,9 @@ def _parameters(log_type: str, given: Mapping[str, Any]) -> Iterator[tuple[str, 
             yield key, {"bitmask": mask, **_hidden(mask)}
         elif name == "ids":
             yield name, [int(number) for number in value]
-        elif name == "dest":
-            yield "dest_title", value
         elif name in ("mergepoint", "mergestart"):
             yield name, stamp(mediawiki_time(str(value)))
-        elif name == "count" and isinstance(value, str):
+        elif name in ("count", "mergerevid", "mergestartid") and isinstance(value, str):
             yield name, int(value)
         else:
             yield name, value

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 import msgspec
 
 from stream.sandbox.api_call import Answer, ApiError, Call
-from stream.sandbox.api_lists import log_events, mediawiki_time, recent_changes, stamp
-from stream.sandbox.model import FORMATS, NAMESPACES, PageView, RevisionView
+from stream.sandbox.api_lists import log_events, mediawiki_time, namespace_of, recent_changes, stamp
+from stream.sandbox.model import FORMATS, PageView, RevisionView
 from stream.sandbox.siteinfo import site_info
 
 DEFAULT_RVPROP = "ids|timestamp|flags|comment|user"
@@ -106,19 +106,13 @@ def _by_title(call: Call, found: _Found) -> None:
         if title != given:
             encoded = {"fromencoded": False} if call.version_2 else {}
             found.normalized.append({**encoded, "from": given, "to": title})
-        namespace = _namespace_of(call.wiki, title)
+        namespace = namespace_of(call.wiki, title)
         _add(call, found, title, {"ns": namespace, "title": title})
 
 
 def _normal_title(given: str) -> str:
     title = " ".join(unicodedata.normalize("NFC", given).replace("_", " ").split())
     return title[:1].upper() + title[1:]
-
-
-def _namespace_of(wiki: str, title: str) -> int:
-    prefix, colon, _ = title.partition(":")
-    names = {name: number for number, name in NAMESPACES[wiki].items() if name}
-    return names.get(prefix, 0) if colon else 0
 
 
 def _add(call: Call, found: _Found, key: int | str, absent: Answer) -> None:

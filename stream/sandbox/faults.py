@@ -50,7 +50,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
     """Number of connections answered 503 or 429 with Retry-After; never the first."""
     retry_after_seconds: int = 0
     errors: int = 0
-    """Number of connections that carry an ``event: error`` and go on."""
+    """Number of connections, cut ones first, that carry an ``event: error`` on the way."""
 
     # --- the API ---
     api_refusals: float = 0.0
@@ -83,7 +83,7 @@ def rough_weather(seed: int) -> Faults:
         disorder=timedelta(seconds=30),
         redactions=0.01,
         cuts=12,
-        cut_bytes=512 << 10,
+        cut_bytes=128 << 10,
         refusals=4,
         errors=2,
         api_refusals=0.02,
@@ -98,23 +98,20 @@ def connection_plans(faults: Faults) -> tuple[ConnectionPlan, ...]:
     plans = (
         [ConnectionPlan(cut_after=rng.randrange(faults.cut_bytes)) for _ in range(faults.cuts)]
         + [ConnectionPlan(mute_after=rng.randrange(faults.cut_bytes)) for _ in range(faults.mutes)]
-        + [
-            ConnectionPlan(error_after=rng.randrange(faults.cut_bytes))
-            for _ in range(faults.errors)
-        ]
         + [ConnectionPlan(refuse=rng.choice((503, 429))) for _ in range(faults.refusals)]
     )
     rng.shuffle(plans)
-    exact = [ConnectionPlan(cut_after=position) for position in faults.cut_at]
-    plans = exact + plans
-    if plans and plans[0].refuse is not None:
-        plans.insert(0, CLEAN if len(plans) == faults.refusals else _first_served(plans))
-    return tuple(plans)
-
-
-def _first_served(plans: list[ConnectionPlan]) -> ConnectionPlan:
-    index = next(i for i, plan in enumerate(plans) if plan.refuse is None)
-    return plans.pop(index)
+    served = [number for number, plan in enumerate(plans) if plan.refuse is None]
+    for number in rng.sample(served, min(faults.errors, len(served))):
+        limit = plans[number].cut_after or plans[number].mute_after or 1
+        plans[number] = msgspec.structs.replace(plans[number], error_after=rng.randrange(limit))
+    alone = max(0, faults.errors - len(served))
+    plans += [ConnectionPlan(error_after=rng.randrange(faults.cut_bytes)) for _ in range(alone)]
+    if served and served[0] > 0:
+        plans.insert(0, plans.pop(served[0]))
+    elif plans and plans[0].refuse is not None:
+        plans.insert(0, CLEAN)
+    return (*(ConnectionPlan(cut_after=position) for position in faults.cut_at), *plans)
 
 
 def chosen(faults: Faults, what: str, key: object, share: float) -> bool:

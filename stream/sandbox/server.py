@@ -33,7 +33,7 @@ from stream.sandbox.model import WikiWorld
 from stream.sandbox.routes import Site
 from stream.sandbox.sse import IdKind
 from stream.sandbox.streams import Streams, Wire
-from stream.sandbox.view import View, first_seen, openly_hidden
+from stream.sandbox.view import View, first_seen, openly_hidden, pages_of_actions
 
 POLL_SECONDS = 0.05
 
@@ -93,6 +93,7 @@ class SandboxServer:
         self._grace = grace
         self._seen = first_seen(world)
         self._openly_hidden = openly_hidden(world)
+        self._pages_of_actions = pages_of_actions(world)
         self._temporary = tempfile.TemporaryDirectory(prefix="sandbox-dumps-")
         self.streams = Streams(
             build(world.events, start=world.boundaries[0], end=world.now, faults=faults),
@@ -181,4 +182,5 @@ class SandboxServer:
             seen=self._seen,
             grace=self._grace,
             openly_hidden=self._openly_hidden,
+            pages_of_actions=self._pages_of_actions,
         )

@@ -46,7 +46,8 @@ class TopicPosition(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 def frame(*, event: str, identity: bytes, data: bytes) -> bytes:
     """One event on the wire: runs of CR and LF inside ``data`` become further data lines (T4)."""
-    lines = b"\n".join(b"data: " + line for line in _LINE_END.split(data))
+    broken = b"\n" in data or b"\r" in data
+    lines = b"\n".join(b"data: " + line for line in (_LINE_END.split(data) if broken else (data,)))
     return b"event: %b\nid: %b\n%b\n\n" % (event.encode(), identity, lines)
 
 

@@ -19,14 +19,34 @@ FirstSeen = Mapping[tuple[str, int], datetime]
 
 
 def first_seen(world: WikiWorld) -> FirstSeen:
-    """When each revision that the events name was first heard of."""
+    """When each revision that the events bring to a page was first heard of."""
     result: dict[tuple[str, int], datetime] = {}
     for event in world.events:
+        if event.body.get("page_change_kind") in ("delete", "visibility_change"):
+            continue
         revision = event.body.get("revision")
         if isinstance(revision, dict):
             rev_id = revision.get("rev_id", revision.get("new"))
             if isinstance(rev_id, int):
                 result.setdefault((event.wiki, rev_id), event.arrival_time)
+    return result
+
+
+PageOfAction = Mapping[tuple[str, str, int], int]
+"""Page id of a logged action by (wiki, title that the log names, Unix time)."""
+
+
+def pages_of_actions(world: WikiWorld) -> PageOfAction:
+    """Which page was deleted, restored or moved: the log keeps its id, the events of it tell."""
+    result: dict[tuple[str, str, int], int] = {}
+    for event in world.events:
+        if event.body.get("page_change_kind") not in ("delete", "undelete", "move"):
+            continue
+        page = event.body["page"]
+        before = event.body.get("prior_state", {}).get("page", {})
+        title = before.get("page_title", page["page_title"]).replace("_", " ")
+        moment = int(datetime.fromisoformat(event.body["dt"]).timestamp())
+        result[event.wiki, title, moment] = page["page_id"]
     return result
 
 
@@ -40,6 +60,10 @@ def openly_hidden(world: WikiWorld) -> frozenset[tuple[str, int]]:
     )
 
 
+def _readable(revision: RevisionView) -> bool:
+    return not (revision.archived or revision.text_hidden)
+
+
 class View(msgspec.Struct, frozen=True, kw_only=True):
     """The world at ``now``."""
 
@@ -49,6 +73,7 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     grace: timedelta | None = timedelta(0)
     """None: a revision that could be read once can always be read."""
     openly_hidden: frozenset[tuple[str, int]] = frozenset()
+    pages_of_actions: PageOfAction = {}
     lags: Callable[[str, int], bool] | None = None
     """Whether the replica that is asked lacks a revision still, by wiki and id."""
 
@@ -61,18 +86,21 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     def revision(self, wiki: str, rev_id: int) -> RevisionView | None:
         """A revision by its id; None where there is none yet or its page is deleted."""
         current = self.world.revision(wiki, rev_id, self.now)
-        if current is None or not (current.archived or current.text_hidden):
+        if current is None or _readable(current):
             return current
-        earlier = self.world.revision(wiki, rev_id, self._graced(wiki, rev_id))
-        if earlier is not None and not (earlier.archived or earlier.text_hidden):
-            return earlier
+        for moment in self._graced(wiki, rev_id):
+            earlier = self.world.revision(wiki, rev_id, moment)
+            if earlier is not None and _readable(earlier):
+                return earlier
         return None if current.archived else current
 
-    def _graced(self, wiki: str, rev_id: int) -> datetime:
-        started = self.seen.get((wiki, rev_id), self.world.boundaries[0])
-        if self.grace is None:
-            return min(started, self.now)
-        return min(max(started, self.now - self.grace), self.now)
+    def _graced(self, wiki: str, rev_id: int) -> Iterator[datetime]:
+        """Instants within grace at which the revision may have been readable."""
+        first = self.world.boundaries[0]
+        oldest = first if self.grace is None else max(first, self.now - self.grace)
+        for moment in (oldest, self.seen.get((wiki, rev_id), first)):
+            if oldest <= moment <= self.now:
+                yield moment
 
     def page(self, wiki: str, key: int | str) -> PageView | None:
         """A live page by id or title."""

@@ -7,6 +7,7 @@ import pytest
 import requests
 
 from stream.sandbox import api, server
+from stream.sandbox.api_lists import log_parameters
 from stream.sandbox.entitydata import EntityDataError, entity_data
 from stream.sandbox.faults import Faults
 from stream.sandbox.model import ENWIKI, WIKIDATA
@@ -221,6 +222,33 @@ def test_log_events_name_what_was_hidden(view):
     assert row["params"]["old"]["content"] is False
     (row,) = ask(view, list="logevents", letitle="Gone page")["query"]["logevents"]
     assert (row["logid"], row["type"], row["action"], row["pageid"]) == (77, "delete", "delete", 0)
+
+
+def test_the_log_keeps_the_id_of_a_page_that_is_gone(view):
+    acted_on = {(ENWIKI, "Gone page", 1794700800): 3}
+    kept = at(view, view.now, pages_of_actions=acted_on)
+    (row,) = ask(kept, list="logevents", letype="delete", letitle="Gone page")["query"]["logevents"]
+    assert (row["pageid"], row["logpage"]) == (0, 3)
+
+
+def test_log_parameters_are_worded_as_the_api_words_them():
+    move = {"target": "Draft:Plan", "noredir": "1"}
+    assert log_parameters(ENWIKI, {"log_type": "move", "log_params": move}) == {
+        "target_ns": 118,
+        "target_title": "Draft:Plan",
+        "suppressredirect": True,
+    }
+    merge = {"dest": "Anna Berg", "mergepoint": "20140804160710", "mergerevid": "1234"}
+    assert log_parameters(ENWIKI, {"log_type": "merge", "log_params": merge}) == {
+        "dest_ns": 0,
+        "dest_title": "Anna Berg",
+        "mergepoint": "2014-08-04T16:07:10Z",
+        "mergerevid": 1234,
+    }
+    assert log_parameters(ENWIKI, {"log_type": "import", "log_params": {"count": "1"}}) == {
+        "count": 1
+    }
+    assert log_parameters(ENWIKI, {"log_type": "delete", "log_params": []}) == {}
 
 
 def test_site_information_names_the_namespaces(view):

@@ -271,7 +271,8 @@ def test_an_error_event_leaves_the_stream_going(small_world, everything):
 def test_the_plan_of_the_connections_depends_on_the_seed_alone():
     faults = Faults(seed=5, cuts=5, mutes=2, refusals=3, errors=2)
     assert connection_plans(faults) == connection_plans(faults)
-    assert len(connection_plans(faults)) == 12
+    assert len(connection_plans(faults)) == 10
+    assert sum(plan.error_after is not None for plan in connection_plans(faults)) == 2
     assert connection_plans(faults) != connection_plans(
         Faults(seed=6, cuts=5, mutes=2, refusals=3, errors=2)
     )
