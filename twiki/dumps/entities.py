@@ -46,7 +46,7 @@ _EDGE = 512
 
 _SCALAR = rb'"(?:[^"\\]|\\.)*"|-?[\d.eE+]+|true|false|null'
 _HEAD = re.compile(rb'\{\s*(?:"\w+"\s*:\s*(?:' + _SCALAR + rb")\s*,\s*)*")
-_TAIL = re.compile(rb'(?:\s*,\s*"\w+"\s*:\s*(?:' + _SCALAR + rb"))*\s*\}")
+_TAIL = re.compile(rb'(?:\s*,\s*"\w+"\s*:\s*(?:' + _SCALAR + rb"))*\s*\}[\s,]*")
 _ID = re.compile(rb'"id"\s*:\s*"([A-Z][1-9][0-9]*)"')
 _REV = re.compile(rb'"lastrevid"\s*:\s*(\d{1,18})(?=\s*[,}])')
 
@@ -100,8 +100,20 @@ class EntityDump:
         Raises:
             DumpError: the file is damaged or cut, or too many lines are.
         """
-        for offset, body in self._bodies():
-            yield from self._line(offset, body, skip)
+        brackets = _Brackets(self.path)
+        for offset, line in lines(self.file):
+            if skip is not None and brackets.inside:
+                known = known_revision(line)
+                if known is not None and skip(*known):
+                    self.lines += 1
+                    self.skipped += 1
+                    continue
+                asked = known is not None
+            else:
+                asked = False
+            if body := brackets.taken_from(offset, line):
+                yield from self._line(offset, body, None if asked else skip)
+        brackets.end(self.lines)
         if self.damaged_lines > 1 and self.damaged_lines * DAMAGED_IN > self.lines:
             raise self._too_damaged()
 
@@ -120,40 +132,14 @@ class EntityDump:
     ) -> None:
         self.close()
 
-    def _bodies(self) -> Iterator[tuple[int, bytes]]:
-        """Yield what stands on each line, without the commas and brackets between entities."""
-        brackets: _Brackets | None = None
-        for offset, line in lines(self.file):
-            body = line.strip().removesuffix(b",").rstrip()
-            if brackets is None:
-                body = body.removeprefix(_BOM)
-            if not body:
-                continue
-            if brackets is None:
-                brackets = _Brackets(body)
-            elif brackets.closed:
-                raise DumpError(f"{self.path}: byte {offset:,}: text after the closing bracket")
-            if body := brackets.taken_from(body):
-                yield offset, body
-        if brackets is None:
-            raise DumpError(f"{self.path}: expected entities, found no line of text")
-        if brackets.opened and not brackets.closed:
-            raise DumpError(
-                f"{self.path}: expected the closing bracket ], found the end of the file after "
-                f"{self.lines:,} entities. It is cut: fetch it again.",
-            )
-
     def _line(self, offset: int, body: bytes, skip: Skip | None) -> Iterator[DumpEntity]:
         self.lines += 1
-        if skip is not None and (known := known_revision(body)) and skip(*known):
-            self.skipped += 1
-            return
         try:
             if body.startswith(b"["):
                 for raw in _decode_list(body):
                     yield from self._entity(offset, bytes(raw), skip)
             else:
-                yield from self._entity(offset, body, None)
+                yield from self._entity(offset, body, skip)
         except msgspec.DecodeError as error:
             self._damage(offset, str(error))
 
@@ -188,26 +174,48 @@ class EntityDump:
 class _Brackets:
     """The outermost ``[`` and ``]``, which may share a line with an entity."""
 
-    def __init__(self, first: bytes) -> None:
-        self.opened = first.startswith(b"[")
-        self.closed = False
-        self._first = True
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: bool | None = None
+        self._closed = False
 
-    def taken_from(self, body: bytes) -> bytes:
-        """Return ``body`` without them."""
-        first, self._first = self._first, False
-        if not self.opened:
-            return body
-        if first:
-            self.closed = body.endswith(b"]") and _valid(_decode_list, body)
-            return body if self.closed else body[1:].lstrip()
+    @property
+    def inside(self) -> bool:
+        """Whether entities may follow, after at least one line of text."""
+        return self._opened is not None and not self._closed
+
+    def taken_from(self, offset: int, line: bytes) -> bytes:
+        """Return what stands on ``line`` without the comma and bracket of the outer list."""
+        body = line.strip().removesuffix(b",").rstrip()
+        if self._opened is None:
+            return self._first(body.removeprefix(_BOM))
+        if body and self._closed:
+            raise DumpError(f"{self._path}: byte {offset:,}: text after the closing bracket")
         # A line that was cut may end in "}]" too: only after a whole entity is it the end.
-        if body == b"]" or (
-            body.startswith(b"{") and body.endswith(b"]") and _valid(_decode, body[:-1])
+        if self._opened and (
+            body == b"]"
+            or (body.startswith(b"{") and body.endswith(b"]") and _valid(_decode, body[:-1]))
         ):
-            self.closed = True
+            self._closed = True
             return body[:-1].rstrip()
         return body
+
+    def _first(self, body: bytes) -> bytes:
+        if not body:
+            return body
+        self._opened = body.startswith(b"[")
+        self._closed = self._opened and body.endswith(b"]") and _valid(_decode_list, body)
+        return body if self._closed or not self._opened else body[1:].lstrip()
+
+    def end(self, found: int) -> None:
+        """Refuse a file that ends inside its list, or before any."""
+        if self._opened is None:
+            raise DumpError(f"{self._path}: expected entities, found no line of text")
+        if self._opened and not self._closed:
+            raise DumpError(
+                f"{self._path}: expected the closing bracket ], found the end of the file after "
+                f"{found:,} entities. It is cut: fetch it again.",
+            )
 
 
 def _valid(decode: Callable[[bytes], object], text: bytes) -> bool:

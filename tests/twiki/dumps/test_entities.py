@@ -129,7 +129,12 @@ def test_a_skipped_entity_is_asked_for_once_and_never_parsed(tmp_path):
 
 
 def test_entities_of_a_list_are_skipped_too(tmp_path):
-    assert ids(read(tmp_path, f"[{A}, {B}, {C}]", lambda *_: True)) == ["Q3", "Q2"]
+    for text in (f"[{A}, {B}, {C}]", f"[\n{A},\n[{B}, {C}]\n]"):
+        assert ids(read(tmp_path, text, lambda *_: True)) == ["Q3", "Q2"]
+
+
+def test_the_last_entity_before_the_bracket_is_skipped_too(tmp_path):
+    assert ids(read(tmp_path, f"[{B},\n{A},\n{B}]", lambda *_: True)) == ["Q3"]
 
 
 CLAIMS = {"P1": [{"id": "Q5$1", "mainsnak": {"id": "Q6"}, "lastrevid": 9}]}
