@@ -230,6 +230,7 @@ def _entries(revision: Revision, context: Context) -> tuple[Entry, ...]:
         from_namespace=_from_namespace(change, context.site),
         revs=tuple(sorted(change.rev_ids)),
         visible=change.visible if kind is EntryKind.VISIBILITY else None,
+        created=change.kind is ChangeKind.CREATE and not revision.pinned,
     )
     if kind is EntryKind.VISIBILITY:
         return (msgspec.structs.replace(entry, rev=0),)

@@ -55,6 +55,8 @@ class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False, omit_default
     from_namespace: int | None = None
     revs: tuple[int, ...] = ()
     visible: bool | None = None
+    created: bool = False
+    """REVISION: there was no page before it."""
 
     @property
     def identity(self) -> tuple[int, ...]:
@@ -119,7 +121,8 @@ def standing(
     candidates = {
         e.rev: e
         for e in before
-        if e.rev and (cut is None or e is cut or (e.kind not in _CUTS and _order(e) > _order(cut)))
+        if e.rev
+        and (cut is None or (e is cut and e.kind is not EntryKind.DELETE) or _after(e, cut))
     }
     if not candidates:
         return None if cut is not None else _inferred(usable, at)
@@ -175,9 +178,16 @@ def fold(entries: Sequence[Entry], before: int) -> tuple[Entry, ...]:
     return union(base, kept)
 
 
+_IMPORT_MS = 24 * 3600 * 1000
+"""An effective time later than this after the revision's own is that of an import (ENGINE 1)."""
 _CUTS = (EntryKind.DELETE, EntryKind.RESTORE, EntryKind.MERGE)
 _RANK = {EntryKind.DELETE: 1, EntryKind.RESTORE: 2, EntryKind.MERGE: 2}
 _CONTENT = (EntryKind.REVISION, EntryKind.MOVE)
+
+
+def _after(entry: Entry, cut: Entry) -> bool:
+    """Whether a revision came after a deletion, restore or merge."""
+    return entry.kind not in _CUTS and _order(entry) > _order(cut)
 
 
 def _order(entry: Entry) -> tuple[int, int, int, int]:
@@ -209,6 +219,7 @@ def _told_twice(a: Entry, b: Entry) -> Entry:
         from_namespace=_either(first.from_namespace, second.from_namespace),
         revs=first.revs,
         visible=first.visible,
+        created=first.created or second.created,
     )
 
 
@@ -242,17 +253,21 @@ def _inferred(usable: Sequence[Entry], at: int) -> Standing | None:
     """Before the first event that we know: the parent of the earliest revision stood."""
     after = [e for e in usable if e.kind in _CONTENT and e.effective >= at]
     by_rev = {e.rev: e for e in after}
-    # An import's parent says nothing of what was current: its time is not its revision's.
-    told = [e for e in after if e.rev_ms is None or e.rev_ms >= at]
+    told = [e for e in after if e.rev_ms is None or not _imported(e)]
     first = min(told, key=lambda e: (e.rev_ms or e.effective, e.rev), default=None)
     seen: set[int] = set()
     while first is not None and first.parent in by_rev and first.rev not in seen:
         seen.add(first.rev)
         first = by_rev[first.parent]
-    if first is None or not first.parent:
+    if first is None or not first.parent or first.created or _imported(first):
         return None
     title, namespace = _title(usable, at)
     return Standing(first.parent, None, title, namespace, redirect=None, known=False)
+
+
+def _imported(entry: Entry) -> bool:
+    """An import's parent says nothing of what was current: it was imported beside it."""
+    return entry.rev_ms is not None and entry.effective - entry.rev_ms > _IMPORT_MS
 
 
 def _of(entry: Entry, titled: Entry | None, usable: Sequence[Entry], at: int) -> Standing:

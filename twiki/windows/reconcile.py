@@ -236,9 +236,10 @@ class _Census:
     def _sort(self, held: Held, stood: Standing | None, change: Change, *, had: bool) -> Found:
         younger = change.rev_dt is not None and to_ms(change.rev_dt) >= self._end
         if had:
-            if stood is None and not younger and _last_cut(held.entries, self._end):
+            if stood is None and not younger and _stays_deleted(held.entries, self._end):
                 return Found.RESTORED
-            return Found.CONFIRMED if younger or _is(stood, change) else Found.STREAM_AHEAD
+            later = younger or stood is None
+            return Found.CONFIRMED if later or _is(stood, change) else Found.STREAM_AHEAD
         if not younger:
             return Found.REPAIRED
         parent = change.parent_rev_id
@@ -290,6 +291,12 @@ def _last_cut(entries: Iterable[Entry], end: int) -> Entry | None:
     """The last deletion before ``end``, if nothing after it brought the page back."""
     cuts = [e for e in entries if e.effective < end and e.kind in _CUTS]
     return cuts[-1] if cuts else None
+
+
+def _stays_deleted(entries: Iterable[Entry], end: int) -> bool:
+    """Whether it was deleted before ``end`` and nothing is known to have brought it back."""
+    back = any(e.kind is EntryKind.RESTORE and e.effective >= end for e in entries)
+    return not back and _last_cut(entries, end) is not None
 
 
 _CUTS = (EntryKind.DELETE, EntryKind.MERGE)
