@@ -13,6 +13,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 
 _DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 _INVISIBLE = "\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
@@ -45,6 +46,12 @@ def fold(text: str, *, diacritics: bool = False) -> str:
 def _plain(text: str) -> str:
     text = unicodedata.normalize("NFD", text.translate(_STROKED))
     return unicodedata.normalize("NFC", "".join(c for c in text if not unicodedata.combining(c)))
+
+
+@lru_cache(1 << 14)
+def fold_label(label: str, *, diacritics: bool = False) -> str:
+    """:func:`fold` of a label: few of them name most objects."""
+    return fold(label, diacritics=diacritics)
 
 
 def find_words(folded: str, label: str, start: int = 0) -> int:

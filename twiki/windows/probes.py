@@ -22,7 +22,7 @@ from twiki.config import QualityConfig
 from twiki.entities.literals import spellings
 from twiki.records import Category, FactChange, Probe, Record, Window
 from twiki.windows import quality
-from twiki.windows.matching import Passage, fold
+from twiki.windows.matching import Passage, fold_label
 
 _PASSAGES_KEPT = 128
 """Folded articles kept at hand: candidates of one subject come one after another."""
@@ -171,7 +171,7 @@ class _Alignment:
         if self._config.aliases:
             names += candidate.object_aliases
             names += spellings(obj, candidate.change.fact.datatype)
-        folded = (fold(name, diacritics=self._config.fold_diacritics) for name in names)
+        folded = (fold_label(name, diacritics=self._config.fold_diacritics) for name in names)
         return [name for name in folded if name]
 
     def _passage(self, article: ArticleText) -> Passage:

@@ -15,7 +15,7 @@ from typing import TypeVar
 from twiki.config import QualityConfig
 from twiki.facts import text_hash
 from twiki.records import Record
-from twiki.windows.matching import fold
+from twiki.windows.matching import fold_label
 
 COLUMNS = ("Subject", "Relation", "Object")
 
@@ -47,7 +47,7 @@ def no_label(row: Row, _: QualityConfig) -> bool:
 
 def substring(row: Row, _: QualityConfig) -> bool:
     """Subject or object contains the other (Rule 1, no exemption for word boundaries)."""
-    subject, obj = fold(row.subject), fold(row.object)
+    subject, obj = fold_label(row.subject), fold_label(row.object)
     return subject in obj or obj in subject
 
 
