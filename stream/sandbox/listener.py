@@ -11,6 +11,8 @@ from collections import deque
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import msgspec
+
 from stream.sandbox import sse
 from stream.sandbox.http import JSON, MAX_BODY, Request, Response, json_response, plain
 from stream.sandbox.routes import Site
@@ -20,6 +22,7 @@ PACKED_FROM = 512
 """Bytes from which a JSON answer is compressed for who accepts it."""
 REMEMBERED = 10_000
 """Number of requests kept for who wants to see how a client behaves."""
+REMEMBERED_BODY = 4096
 
 
 class Listener(ThreadingHTTPServer):
@@ -83,7 +86,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Serve any request; the method is in it."""
         request = self._request()
-        self.server.requests.append(request)
+        kept = request.body[:REMEMBERED_BODY]
+        self.server.requests.append(msgspec.structs.replace(request, body=kept))
         if request.path.startswith(PREFIX + "/"):
             self._stream(request)
         else:

@@ -88,6 +88,10 @@ class Site:
         return json_response(world.books(window).data)
 
     def _attempt(self, key: str) -> int:
+        """How often ``key`` was asked for; counted only where a fault depends on it."""
+        faults = self._faults
+        if not (faults.api_refusals or faults.maxlag or faults.lagging):
+            return 1
         with self._lock:
             self._asked[key] += 1
             return self._asked[key]

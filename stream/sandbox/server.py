@@ -62,7 +62,8 @@ class SandboxServer:
         chunk_bytes: size of the stream's HTTP chunks; None: as it comes.
         content_type: of the stream; the real one names no charset.
         grace: how long the API still tells a revision by its id after it was deleted or
-            hidden, in the world's time; None: always (see :mod:`stream.sandbox.view`).
+            hidden, in the world's time; None: always (see :mod:`stream.sandbox.view`). With
+            0 a reader at full speed finds much of it gone: see :func:`grace_at`.
         retention: how far back, before now, the stream can be read; None: to the beginning.
         gated: a dump run can be read only from the moment when it is complete.
         connection_limit: concurrent streams of one reader; more get 429.
