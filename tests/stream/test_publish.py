@@ -159,7 +159,7 @@ class Hub:
         server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server = server
         self.url = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self):
         self._server.shutdown()

@@ -156,6 +156,11 @@ class Dataset:
                 )
         for part in Part:
             self._verify_rows(part)
+        told = self.stats().get("rows")
+        if told != self.manifest.data.counts:
+            raise DatasetError(
+                f"{self.folder / STATS}: expected rows {self.manifest.data.counts}, found {told}"
+            )
 
     def _verify_rows(self, part: Part) -> None:
         last: tuple[Any, ...] | None = None

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from heapq import heappush, heapreplace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -42,6 +43,22 @@ class Volume(Record, frozen=True, kw_only=True):
     words: int = 0
     bytes: int = 0
     tokens: int | None = None
+
+
+def snapshot_volume(corpus_manifest: Path) -> Volume:
+    """Return the size of a whole corpus from its ``manifest.json``, which has ``counts``.
+
+    Raises:
+        DatasetError: it cannot be read, or has no such counts.
+    """
+    try:
+        content = msgspec.json.decode(corpus_manifest.read_bytes())
+        counts = content.get("data", content)["counts"]
+        return msgspec.convert(counts, Volume)
+    except (OSError, AttributeError, KeyError, TypeError, msgspec.MsgspecError) as error:
+        raise DatasetError(
+            f"{corpus_manifest}: expected counts of articles, words and bytes, found: {error!r}"
+        ) from error
 
 
 class QualitySteps(Record, frozen=True, kw_only=True):

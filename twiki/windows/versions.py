@@ -19,11 +19,12 @@ from pathlib import Path
 
 import msgspec
 
-from twiki.errors import DatasetError
+from twiki.errors import ConfigError, DatasetError
 from twiki.records import Record
 from twiki.windows.manifest import json_bytes
 
 INDEX = "index.json"
+_WIKI = re.compile(r"\w[\w-]*", re.ASCII)
 _VERSION = re.compile(r"v([1-9]\d*)")
 
 
@@ -53,7 +54,13 @@ class Index(Record, frozen=True, kw_only=True):
 
 
 def window_folder(root: Path, wiki: str, window: str) -> Path:
-    """Return the folder of a window's versions."""
+    """Return the folder of a window's versions.
+
+    Raises:
+        ConfigError: the wiki's name is none, and would lead elsewhere.
+    """
+    if not _WIKI.fullmatch(wiki):
+        raise ConfigError(f"wiki.name: {wiki!r}: expected letters, digits and _, e.g. enwiki")
     return root / wiki / window
 
 

@@ -1,14 +1,16 @@
 import re
 from xml.etree import ElementTree as ET
 
+import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from twiki.errors import DatasetError
 from twiki.records import Category
 from twiki.windows import card, charts
 from twiki.windows.dataset import Dataset, Part, Run
-from twiki.windows.stats import QualitySteps, Volume
+from twiki.windows.stats import QualitySteps, Volume, snapshot_volume
 
 HOSTILE = (
     "a|b\n## Provenance\n---\n<script>alert(1)</script> ![x](http://e.com) `c` $x$ www.e.com "
@@ -121,6 +123,23 @@ def test_stats_give_both_tables_of_the_paper(made, tmp_path):
         "subject_cap",
     ]
     assert stats["classes"] == {"new_object": 2, "unchanged": 1}
+
+
+def test_the_snapshots_row_is_read_from_the_manifest_of_a_corpus(tmp_path):
+    path = tmp_path / "manifest.json"
+    path.write_text('{"data": {"counts": {"articles": 3, "words": 40, "bytes": 200}}}')
+    assert snapshot_volume(path) == Volume(articles=3, words=40, bytes=200)
+    for wrong in ("[]", "{}", "{", '{"counts": {"articles": "many"}}'):
+        path.write_text(wrong)
+        with pytest.raises(DatasetError, match="expected counts of articles"):
+            snapshot_volume(path)
+
+
+def test_the_hubs_own_reader_takes_the_card(folder):
+    hub = pytest.importorskip("huggingface_hub")
+    data = hub.DatasetCard((folder / "README.md").read_text()).data
+    assert data.license == "cc-by-sa-4.0"
+    assert len(data.configs) == len(Part)
 
 
 def test_tokens_are_counted_where_a_tokenizer_is_given(made, tmp_path):

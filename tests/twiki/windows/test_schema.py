@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import msgspec
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from twiki.records import (
@@ -61,8 +61,9 @@ def _strategy(field):
     return found[type(inspected)]
 
 
-@pytest.mark.parametrize("part", Part)
+@pytest.mark.parametrize("part", {row: part for part, row in ROWS.items()}.values())
 def test_rows_survive_the_way_to_columns_and_back(part):
+    @settings(max_examples=40)
     @given(st.lists(any_row(ROWS[part]), max_size=4))
     def round_trip(rows):
         assert from_batch(part, to_batch(part, rows)) == rows

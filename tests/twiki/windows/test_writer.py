@@ -3,11 +3,13 @@ import os
 import subprocess
 import sys
 
+import msgspec
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from twiki.errors import DatasetError, OutputExists
+from twiki.errors import ConfigError, DatasetError, OutputExists
 from twiki.records import Category, Policy
 from twiki.windows import writer as writing
 from twiki.windows.dataset import Dataset, DatasetWriter, Part, Run, data_bytes
@@ -40,7 +42,7 @@ def test_the_same_rows_give_the_same_bytes(made, tmp_path):
     assert everything(first) == everything(second)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_the_order_in_which_rows_were_found_leaves_no_trace(made, tmp_path_factory, data):
     shuffled = {p: data.draw(st.permutations(rows)) for p, rows in made.rows.items()}
@@ -82,8 +84,6 @@ def test_row_groups_end_by_rows_and_by_characters(made, tmp_path, monkeypatch):
     rows = {Part.DIFFSET: [made.article(i, text="x" * (200 if i == 5 else 1)) for i in range(1, 9)]}
     dataset = Dataset.open(made.write(tmp_path, rows))
     assert [row.id for row in dataset.rows(Part.DIFFSET)] == list(range(1, 9))
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
     file = pq.ParquetFile(dataset.path(Part.DIFFSET))
     sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
     assert sizes == [3, 2, 3]
@@ -151,6 +151,13 @@ def test_a_version_that_is_there_is_not_touched(made, folder):
     assert everything(folder) == before
 
 
+@pytest.mark.parametrize("name", ["", "../elsewhere", "a/b", ".hidden"])
+def test_a_name_of_a_wiki_cannot_lead_elsewhere(made, tmp_path, name):
+    wiki = msgspec.structs.replace(made.config.wiki, name=name)
+    with pytest.raises(ConfigError, match=r"wiki\.name"):
+        made.write(tmp_path, config=msgspec.structs.replace(made.config, wiki=wiki))
+
+
 def test_a_second_writer_of_the_same_window_is_refused(made, tmp_path):
     refused = pytest.raises(DatasetError, match="another process is writing")
     with DatasetWriter(tmp_path, made.config, made.window), refused:
@@ -172,8 +179,6 @@ def test_the_next_free_version_is_taken(made, folder):
 
 
 def test_settings_that_name_a_file_stand_as_its_checksum(made, tmp_path):
-    import msgspec  # noqa: PLC0415
-
     info = tmp_path / "siteinfo.json"
     info.write_text("{}")
     wiki = msgspec.structs.replace(made.config.wiki, siteinfo=info)
