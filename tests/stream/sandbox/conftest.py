@@ -17,6 +17,7 @@ from stream.sandbox.model import (
     RevisionView,
     SandboxEvent,
 )
+from stream.sandbox.view import View, first_seen, openly_hidden
 from stream.sandbox.wiki import sha1_base36
 from twiki.records import Window
 
@@ -244,3 +245,13 @@ def _event(stream, wiki, at, identity, **fields):
 @pytest.fixture(scope="session")
 def small_world():
     return SmallWorld()
+
+
+@pytest.fixture(scope="session")
+def view(small_world):
+    return View(
+        world=small_world,
+        now=small_world.now,
+        seen=first_seen(small_world),
+        openly_hidden=openly_hidden(small_world),
+    )

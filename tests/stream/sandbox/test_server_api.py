@@ -4,26 +4,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
-import requests
 
-from stream.sandbox import api, server
+from stream.sandbox import api
 from stream.sandbox.api_lists import log_parameters
-from stream.sandbox.entitydata import EntityDataError, entity_data
-from stream.sandbox.faults import Faults
 from stream.sandbox.model import ENWIKI, WIKIDATA
-from stream.sandbox.view import View, first_seen, openly_hidden
 
 SAMPLES = Path(__file__).parents[4] / "shared" / "data" / "api"
-
-
-@pytest.fixture(scope="module")
-def view(small_world):
-    return View(
-        world=small_world,
-        now=small_world.now,
-        seen=first_seen(small_world),
-        openly_hidden=openly_hidden(small_world),
-    )
 
 
 def ask(view, wiki=ENWIKI, **parameters):
@@ -350,117 +336,3 @@ def test_maxlag_has_the_shape_of_the_real_one(view):
     assert mine["code"] == real["code"]
     assert mine["info"] == real["info"]
     assert set(mine) <= set(real)
-
-
-# --- EntityData ------------------------------------------------------------------------------
-
-
-def entity(view, name, **parameters):
-    body = json.loads(entity_data(view, name, {k: str(v) for k, v in parameters.items()}))
-    ((key, value),) = body["entities"].items()
-    return key, value
-
-
-def test_entity_data_answers_for_now_and_for_any_revision(view):
-    assert entity(view, "Q1.json")[1]["lastrevid"] == 502
-    key, old = entity(view, "Q1.json", revision=501)
-    assert (key, old["lastrevid"], old["pageid"]) == ("Q1", 501, 10)
-    assert old["modified"] == "2026-10-10T00:00:00Z"
-    assert old["aliases"] == [], "odd containers come through as they are"
-    assert entity(view, "P31")[0] == "P31"
-
-
-def test_a_redirect_answers_with_its_target_and_its_revision_with_400(view):
-    assert entity(view, "Q2.json")[0] == "Q1"
-    assert entity(view, "Q2.json", revision=511)[1]["id"] == "Q2"
-    assert (
-        entity(view, "Q2.json", revision=512, flavor="dump")[1]
-        | {
-            "entity": "Q2",
-            "redirect": "Q1",
-        }
-        == entity(view, "Q2.json", revision=512, flavor="dump")[1]
-    )
-    with pytest.raises(EntityDataError, match="is a redirect") as caught:
-        entity(view, "Q2.json", revision=512)
-    assert caught.value.status == 400
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "status"),
-    [
-        ("Q99.json", {}, 404),
-        ("Q1.json", {"revision": 999}, 404),
-        ("Q1.json", {"revision": 511}, 404),
-        ("Q1.json", {"revision": "x"}, 400),
-        ("Talk.json", {}, 400),
-        ("Q0.json", {}, 400),
-        ("Q1.ttl", {}, 406),
-    ],
-)
-def test_entity_data_refuses_with_the_status_of_the_real_one(view, name, parameters, status):
-    with pytest.raises(EntityDataError) as caught:
-        entity(view, name, **parameters)
-    assert caught.value.status == status
-
-
-# --- over HTTP -------------------------------------------------------------------------------
-
-
-def test_one_host_serves_both_wikis(small_world):
-    with server.SandboxServer(small_world) as running:
-        requests.get(f"{running.stream_url}/mediawiki.recentchange", timeout=10)
-        asked = {"action": "query", "meta": "siteinfo", "format": "json"}
-        addresses = {
-            running.api_url: "enwiki",
-            running.api_url + "?wiki=wikidatawiki": "wikidatawiki",
-            running.wiki_url(ENWIKI) + "/w/api.php": "enwiki",
-            running.wiki_url(WIKIDATA) + "/w/api.php": "wikidatawiki",
-        }
-        for address, wiki in addresses.items():
-            answer = requests.get(address, params=asked, timeout=10)
-            assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
-            assert answer.json()["query"]["general"]["wikiid"] == wiki
-            assert requests.post(address, data=asked, timeout=10).json() == answer.json()
-        for base in (running.url, running.wiki_url(WIKIDATA)):
-            answer = requests.get(
-                f"{base}/wiki/Special:EntityData/Q1.json?revision=502", timeout=10
-            )
-            assert answer.json()["entities"]["Q1"]["lastrevid"] == 502
-        missing = requests.get(f"{running.url}/wiki/Special:EntityData/Q9.json", timeout=10)
-        assert missing.status_code == 404
-        assert (
-            requests.get(f"{running.url}/books/2026-11.json", timeout=10).json()["articles"] == []
-        )
-        assert requests.get(f"{running.url}/books/2027-01.json", timeout=10).status_code == 404
-
-
-def test_what_is_not_there_is_named_escaped(small_world):
-    with server.SandboxServer(small_world) as running:
-        answer = requests.get(f"{running.url}/<script>", timeout=10)
-        assert answer.status_code == 404
-        assert "<script>" not in answer.text
-
-
-def test_planned_faults_of_the_api_pass_when_asked_again(small_world):
-    faults = Faults(api_refusals=0.6, maxlag=0.6, lagging=1.0, retry_after_seconds=1)
-    asked = {"action": "query", "prop": "revisions", "format": "json", "formatversion": 2}
-    kinds = set()
-    with server.SandboxServer(small_world, faults=faults) as running:
-        for rev_id in (101, 110, 120):
-            for _ in range(6):
-                answer = requests.get(
-                    running.api_url, params=asked | {"revids": rev_id}, timeout=10
-                )
-                body = answer.json() if answer.status_code == 200 else {}
-                if answer.status_code != 200 or "error" in body:
-                    assert answer.headers["Retry-After"] == "1"
-                kinds.add(body.get("error", {}).get("code", answer.status_code))
-                if "badrevids" in body.get("query", {}):
-                    kinds.add("lag")
-                if "pages" in body.get("query", {}):
-                    break
-            else:
-                pytest.fail("never answered")
-    assert kinds >= {200, "maxlag", "lag"}
-    assert kinds & {503, 429}
