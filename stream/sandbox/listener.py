@@ -88,7 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
         request = self._request()
         kept = request.body[:REMEMBERED_BODY]
         self.server.requests.append(msgspec.structs.replace(request, body=kept))
-        if request.path.startswith(PREFIX + "/"):
+        if request.path == PREFIX or request.path.startswith(PREFIX + "/"):
             self._stream(request)
         else:
             self._answer(self.server.site.answer(request))

@@ -79,12 +79,13 @@ class Streams:
         return max(datetime.fromtimestamp(reached / 1000, tz=UTC), self._start)
 
     def subscription(self, request: Request) -> Subscription:
-        """Understand a request.
+        """Understand a request. One that names no stream gets all there are.
 
         Raises:
             StreamRequestError: unknown stream, or a position that cannot be read.
         """
-        names = request.path.removeprefix(PREFIX + "/").split(",")
+        named = request.path.removeprefix(PREFIX).removeprefix("/")
+        names = named.split(",") if named else self.log.streams
         for name in names:
             if name not in self.log.streams:
                 raise sse.StreamRequestError(f"Stream {name} not found")

@@ -175,6 +175,11 @@ def test_what_cannot_be_understood_is_refused_with_400(server, streams, headers,
     assert requests.get(url, headers=headers, params=params, timeout=10).status_code == 400
 
 
+def test_who_names_no_stream_gets_all(server, everything):
+    answer = requests.get(server.stream_url, timeout=10)
+    assert places(parse(answer.content)) == places(everything)
+
+
 def test_ids_can_be_offsets(small_world):
     with SandboxServer(small_world, ids="offset") as server:
         body, _ = read(server, RECENTCHANGE)
