@@ -42,8 +42,8 @@ def serve(
 
     EventStreams under /v2/stream, the action API under /w/api.php, Special:EntityData, dumps
     under /dumps. /enwiki and /wikidatawiki stand for the two wikis: settings for a client are
-    stream.url = URL, wiki.url = URL/enwiki, wiki.repository_url = URL/wikidatawiki. GET /books/<month>.json is
-    what is true of a month: its diff sentences, facts and probes.
+    stream.url = URL, wiki.url = URL/enwiki, wiki.repository_url = URL/wikidatawiki.
+    GET /books/<month>.json is what is true of a month: diff sentences, facts and probes.
 
     Example: twiki sandbox serve --seed 1 --json
 
