@@ -1,0 +1,53 @@
+import tomllib
+from importlib import resources
+
+from twiki.records import Entity, Fact
+from twiki.windows.kinds import kind, object_kind, order, table
+
+
+def instance_of(*classes):
+    return Entity(
+        id="Q1", facts=tuple(Fact(subject="Q1", relation="P31", object=each) for each in classes)
+    )
+
+
+def test_the_kind_follows_from_the_class():
+    assert kind(instance_of("Q5")) == "person"
+    assert kind(instance_of("Q515")) == "place"
+    assert kind(instance_of("Q16521")) == "taxon"
+    assert kind(instance_of("Q4830453")) == "organisation"
+    assert kind(instance_of("Q11424")) == "work"
+    assert kind(instance_of("Q178561")) == "event"
+
+
+def test_what_is_not_in_the_table_is_other():
+    assert kind(instance_of("Q999999999")) == "other"
+    assert kind(instance_of()) == "other"
+    assert kind(None) == "other"
+
+
+def test_the_order_of_classes_has_no_effect():
+    assert kind(instance_of("Q515", "Q43229")) == kind(instance_of("Q43229", "Q515"))
+    assert kind(instance_of("Q999999999", "Q515")) == "place"
+
+
+def test_only_instance_of_says_what_an_entity_is():
+    worker = Entity(id="Q1", facts=(Fact(subject="Q1", relation="P279", object="Q5"),))
+    assert kind(worker) == "other"
+
+
+def test_an_object_is_of_the_kind_of_its_entity_or_data_type():
+    entity = Fact(subject="Q1", relation="P26", object="Q2")
+    assert object_kind(entity, instance_of("Q5")) == "person"
+    for datatype, expected in (("time", "time"), ("quantity", "quantity"), ("string", "text")):
+        literal = Fact(subject="Q1", relation="P1", object="x", datatype=datatype)
+        assert object_kind(literal, None) == expected
+
+
+def test_no_class_stands_twice_in_the_table():
+    text = resources.files("twiki.windows").joinpath("kinds.toml").read_text("utf-8")
+    listed = [
+        each.split()[0] for classes in tomllib.loads(text).values() for each in classes.split("·")
+    ]
+    assert len(listed) == len(set(listed)) == len(table())
+    assert order() == ("person", "taxon", "event", "work", "organisation", "place", "other")
