@@ -1,4 +1,4 @@
-"""Two texts of an article → the sentences it gained and lost: Algorithm 1, net (L5, L6).
+r"""Two texts of an article → the sentences it gained and lost: Algorithm 1, net (L5, L6).
 
 A sentence is new as often as its count in the article grew, whatever moved where. Equal
 blocks are taken out before anything is cleaned, so a diff costs what the edit touched::

@@ -11,6 +11,7 @@
     │   ├── StateLocked      another process has it open
     │   ├── StateVersionError    written by another schema version
     │   └── StateCorrupt
+    ├── CleanError           a page that breaks its bound of time or memory
     ├── DatasetError         a dataset folder that breaks its contract
     │   └── OutputExists
     ├── SourceError          the stream or the API cannot be used at all
@@ -70,6 +71,10 @@ class StateCorrupt(StateError):
 
     Operator: restore the last backup into an empty folder; the stream catches up.
     """
+
+
+class CleanError(TwikiError):
+    """A page that cannot be cleaned within its bound of time or memory: a dead letter."""
 
 
 class DatasetError(TwikiError):

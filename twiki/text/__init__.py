@@ -1,0 +1,1 @@
+"""Wikitext → blocks → paragraphs → sentences."""

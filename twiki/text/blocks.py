@@ -1,4 +1,4 @@
-"""Wikitext → blocks: runs that can be cleaned alone, and that concatenate to the text.
+r"""Wikitext → blocks: runs that can be cleaned alone, and that concatenate to the text.
 
 A block ends at a blank line, before and after a heading, and before a list item, wherever no
 template, link, table, comment or tag is open. An opener that is never closed opens nothing
@@ -36,7 +36,7 @@ def resplit(blocks: Sequence[str], new: str) -> list[str]:
     start = ends[first - 1] if first else 0
     stop = ends[last - 1] if last else 0
     cuts, _, loose = scan(new[start : len(new) - len(old) + stop])
-    if loose or (start, stop) != (0, len(old)) and scan(old[start:stop]).loose:
+    if loose or ((start, stop) != (0, len(old)) and scan(old[start:stop]).loose):
         return split(new)
     middle = _cut(new[start : len(new) - len(old) + stop], cuts)
     return [*blocks[:first], *middle, *blocks[last:]]

@@ -15,7 +15,7 @@ from twiki.text.nesting import COMMENT, LINK, TAG, TEMPLATE, scan
 from twiki.text.siteinfo import CATEGORY, FILE, SiteInfo
 from twiki.text.templates import Table, fold
 
-MAX_DEPTH = 40
+MAX_DEPTH = 20
 _NOTHING = f"{GONE}{NOTE} \t\n"
 
 _LEAF = re.compile(
@@ -49,8 +49,8 @@ class Expander:
         out: list[str] = []
         position = 0
         for kind, start, end in spans:
-            if start < position:  # a comment swallowed the line it stood on
-                start = position  # noqa: PLW2901
+            # a comment before it may have swallowed the rest of its line
+            start = max(start, position)  # noqa: PLW2901
             out.append(self._leaves(text[position:start], depth))
             if kind == COMMENT:
                 alone = not out[-1].rstrip(" \t") or out[-1].rstrip(" \t").endswith("\n")
@@ -128,19 +128,15 @@ class Expander:
         if parts is None:  # self-closing
             return NOTE
         name, attributes, content = parts[1].lower(), parts[2], parts[3]
-        if name == "nowiki":
+        code = name in ("source", "syntaxhighlight") and _INLINE.search(attributes)
+        if name == "nowiki" or code:
             return literal(content)
         if name in ("math", "chem", "ce"):
-            if self.math == "drop":
-                return NOTE
-            return literal(" ".join(content.split()))
-        if name in ("poem", "phonos"):
-            return self.expand(content, depth + 1) if depth < MAX_DEPTH else GONE
-        if name in ("source", "syntaxhighlight") and _INLINE.search(attributes):
-            return literal(content)
-        if name in ("ref", "section", "templatestyles", "indicator", "includeonly"):
-            return NOTE
-        return GONE
+            return NOTE if self.math == "drop" else literal(" ".join(content.split()))
+        if name in ("poem", "phonos") and depth < MAX_DEPTH:
+            return self.expand(content, depth + 1)
+        silent = name in ("ref", "section", "templatestyles", "indicator", "includeonly")
+        return NOTE if silent else GONE
 
     # --- templates ------------------------------------------------------------------------
 
@@ -156,9 +152,8 @@ class Expander:
         if depth >= MAX_DEPTH:
             self.unknown[" ".join(name.split())[:80]] += 1
             return GONE
-        if (plain := _plain_name(name)) and (known := self.table.find(fold(plain)))[0]:
-            if known[1] is None:
-                return GONE
+        if (plain := _plain_name(name)) and self.table.find(fold(plain)) == (True, None):
+            return GONE  # the common case, an infobox or a citation: its parameters stay unread
         return self._call(split_arguments(inner), depth)
 
     def _call(self, arguments: list[str], depth: int) -> str:
@@ -175,7 +170,7 @@ class Expander:
         short = self._short_name(name)
         known, expansion = self.table.find(fold(short))
         if expansion is not None:
-            return expansion(Parameters(self, arguments, depth)) or GONE
+            return expansion(Parameters(self, short, arguments, depth)) or GONE
         if not known and short:
             self.unknown[" ".join(short.replace("_", " ").split())[:80]] += 1
         return GONE
@@ -188,12 +183,12 @@ class Expander:
 
 
 class Parameters(Mapping[str, str]):
-    """The parameters of one call; each is expanded when it is asked for."""
+    """The parameters of one call, its name under ``0``; each is expanded when asked for."""
 
-    def __init__(self, expander: Expander, arguments: list[str], depth: int) -> None:
+    def __init__(self, expander: Expander, name: str, arguments: list[str], depth: int) -> None:
         self._expander = expander
         self._depth = depth
-        self._raw: dict[str, str] = {}
+        self._raw: dict[str, str] = {"0": name}
         number = 0
         for argument in arguments[1:]:
             name, equals = _name_of(argument)

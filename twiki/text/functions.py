@@ -12,12 +12,12 @@ from twiki.text.siteinfo import SiteInfo
 from twiki.text.values import number
 
 _SILENT = frozenset(
-    "defaultsort defaultsortkey defaultcategorysort displaytitle #tag-ref noexternallanglinks"
-    " #related #seo #section #lst #lsth #labelled notoc".split()
+    "defaultsort defaultsortkey defaultcategorysort displaytitle noexternallanglinks related seo"  # noqa: SIM905
+    " section lst lsth".split()
 )
 
 
-def expand_function(
+def expand_function(  # noqa: C901, PLR0911, PLR0912 - one case a function, none nested
     name: str, arguments: list[str], show: Callable[[str], str], site: SiteInfo
 ) -> str | None:
     """Text of a parser function; None: ``name`` is none that can be answered.
@@ -65,7 +65,7 @@ def expand_function(
             return LANGUAGES.get(first.casefold(), first)
         case "tag":
             return NOTE if first.casefold() == "ref" else argument(0)
-        case silent if silent in _SILENT or f"#{silent}" in _SILENT:
+        case silent if silent in _SILENT:
             return NOTE
     return None
 

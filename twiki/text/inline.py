@@ -6,6 +6,7 @@ tables, ``NOTE`` for references, which hang on the text before them.
 """
 
 import re
+import sys
 from html.entities import html5
 
 GONE = "\x02"
@@ -20,14 +21,14 @@ _ENTITY = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,7})|([a-zA-Z][a-zA-Z0-
 _MARKUP = re.compile(r"[<>\[\]{}|'*#:;=_~!-]")
 
 _BREAKS = frozenset(
-    "p div center blockquote h1 h2 h3 h4 h5 h6 hr ul ol dl table caption thead tbody tfoot tr pre"
+    "p div center blockquote h1 h2 h3 h4 h5 h6 hr ul ol dl table caption thead tbody tfoot tr pre"  # noqa: SIM905
     " section article figure figcaption details summary noinclude onlyinclude gallery".split()
 )
 _ITEMS = frozenset(("li", "dt", "dd"))
 _INLINE = frozenset(
-    "abbr b bdi bdo big br cite code data del dfn em font i ins kbd link mark meta q rb rbc rp rt"
+    "abbr b bdi bdo big br cite code data del dfn em font i ins kbd link mark meta q rb rbc rp rt"  # noqa: SIM905
     " rtc ruby s samp small span strike strong sub sup td th time tt u var wbr ref references"
-    " nowiki math chem ce includeonly section poem source syntaxhighlight translate tvar languages"
+    " nowiki math chem ce includeonly poem source syntaxhighlight translate tvar languages"
     " phonos templatestyles".split()
 )
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)((?:[\s/][^<>]*+)?)>")
@@ -41,6 +42,7 @@ _EXTERNAL = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = re.compile(r"''+")
+_ITALIC, _BOLD, _BOTH = 2, 3, 5
 _LOOSE = re.compile(r"\{\{(?:[^{}\n|]*\|[^\n]*)?|\}\}+|\[\[(?:[^\[\]\n|]*\|)?|\]\]")
 
 
@@ -65,7 +67,7 @@ def _character(match: re.Match[str]) -> str:
     if match[3]:
         return html5.get(match[3] + ";", match[0])
     code = int(match[1]) if match[1] else int(match[2], 16)
-    return chr(code) if 0 < code < 0x110000 else match[0]
+    return chr(code) if 0 < code <= sys.maxunicode else match[0]
 
 
 def tags(text: str) -> str:
@@ -113,14 +115,14 @@ def _line_quotes(line: str) -> str:
     bold = italic = 0
     for run in _QUOTES.findall(line):
         length = len(run)
-        italic += length == 2 or length >= 5
-        bold += length != 2
+        italic += length == _ITALIC or length >= _BOTH
+        bold += length != _ITALIC
     odd = bold % 2 and italic % 2
     spare = _spare_bold(line) if odd else -1
 
     def text_of(match: re.Match[str]) -> str:
         length = len(match[0])
-        kept = 1 if length == 4 else max(length - 5, 0)
+        kept = 1 if length == _BOLD + 1 else max(length - _BOTH, 0)
         return "'" * (kept + (match.start() == spare))
 
     return _QUOTES.sub(text_of, line)
@@ -130,9 +132,9 @@ def _spare_bold(line: str) -> int:
     """Where the bold mark stands that MediaWiki reads as an apostrophe and italic."""
     after_word = after_space = -1
     for match in _QUOTES.finditer(line):
-        if len(match[0]) not in (3, 4):
+        if len(match[0]) not in (_BOLD, _BOLD + 1):
             continue
-        before = line[: match.start()] + "'" * (len(match[0]) - 3)
+        before = line[: match.start()] + "'" * (len(match[0]) - _BOLD)
         if before[-1:] == " ":
             after_space = match.start() if after_space < 0 else after_space
         elif before[-2:-1] == " ":

@@ -26,7 +26,7 @@ def paragraphs(text: str) -> Iterator[tuple[ParagraphKind, str]]:
         kind = ParagraphKind.PROSE
         parts: list[str] = []
         first = line[:1]
-        if table or first == "{" or first == "|":
+        if table or first in ("{", "|"):
             table, dropped = _table_line(line, table)
             line = "" if dropped else line
         if first == "=" and (heading := _HEADING.match(line)):

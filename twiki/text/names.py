@@ -1,6 +1,6 @@
-"""Names that computed templates need: months, units, languages, countries. English."""
+"""Names that computed templates need: months, numbers, languages, countries. English."""
 
-_MONTHS = (
+_MONTHS = (  # noqa: SIM905
     "January February March April May June July August September October November December"
 ).split()
 MONTHS = (
@@ -14,124 +14,6 @@ MONTHS = (
 def _pairs(table: str) -> dict[str, str]:
     return dict(line.strip().split(" ", 1) for line in table.strip().splitlines())
 
-
-UNITS = _pairs("""
-km2 km²
-sqkm km²
-m2 m²
-sqm m²
-cm2 cm²
-mm2 mm²
-mi2 sq mi
-sqmi sq mi
-sqft sq ft
-ft2 sq ft
-sqin sq in
-in2 sq in
-sqyd sq yd
-yd2 sq yd
-m3 m³
-cm3 cm³
-mm3 mm³
-km3 km³
-dm3 dm³
-cuft cu ft
-ft3 cu ft
-cuin cu in
-in3 cu in
-cuyd cu yd
-yd3 cu yd
-cumi cu mi
-mi3 cu mi
-C °C
-F °F
-K K
-°C °C
-°F °F
-C-change °C
-F-change °F
-km/h km/h
-kph km/h
-mph mph
-kn kn
-knot kn
-knots kn
-m/s m/s
-ft/s ft/s
-usgal US gal
-USgal US gal
-U.S.gal US gal
-impgal imp gal
-oilbbl bbl
-lb lb
-lbs lb
-stlb st
-ST short tons
-LT long tons
-t t
-MT t
-tonne t
-tonnes t
-kg kg
-ozt oz t
-foot ft
-feet ft
-inch in
-inches in
-mile mi
-miles mi
-yard yd
-yards yd
-metre m
-metres m
-meter m
-meters m
-kilometre km
-kilometres km
-kilometer km
-kilometers km
-acre acre
-acres acres
-hectare ha
-hectares ha
-nmi nmi
-nautical nmi
-hp hp
-bhp bhp
-PS PS
-PD/sqkm inhabitants/km²
-PD/km2 inhabitants/km²
-PD/sqmi inhabitants/sq mi
-/km2 /km²
-/sqkm /km²
-/sqmi /sq mi
-lb/in2 psi
-psi psi
-lbf lbf
-lb-ft lb⋅ft
-lb.ft lb⋅ft
-lbft lb⋅ft
-Nm N⋅m
-N.m N⋅m
-kgf.m kgf⋅m
-m3/s m³/s
-cuft/s cu ft/s
-ft3/s cu ft/s
-m3/d m³/d
-g/cm3 g/cm³
-kg/m3 kg/m³
-L/100km L/100 km
-L/100 L/100 km
-mpgus mpg‑US
-mpgUS mpg‑US
-mpgimp mpg‑imp
-l L
-litre L
-liter L
-ft·lb ft⋅lb
-ftlb ft⋅lb
-""")
-"""Codes of {{convert}} that differ from the symbol shown."""
 
 LANGUAGES = _pairs("""
 af Afrikaans
@@ -447,3 +329,20 @@ ZAM Zambia
 ZIM Zimbabwe
 """)
 """Three-letter codes of {{flag}} → country."""
+
+_ONES = (  # noqa: SIM905
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    " fifteen sixteen seventeen eighteen nineteen"
+).split()
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
+
+
+def spelled(number: str) -> str:
+    """A whole number up to 99 in words; any other stays as it is."""
+    if not number.isdecimal() or len(number) > 2:  # noqa: PLR2004 digits
+        return number
+    value = int(number)
+    if value < len(_ONES):
+        return _ONES[value]
+    tens, ones = divmod(value, 10)
+    return _TENS[tens - 2] + (f"-{_ONES[ones]}" if ones else "")

@@ -1,4 +1,4 @@
-"""What encloses what in wikitext: one linear pass over its opening and closing marks.
+r"""What encloses what in wikitext: one linear pass over its opening and closing marks.
 
 Templates, links, tables, comments and raw tags nest; :func:`scan` finds the outermost of
 them and the positions outside of all where a block may start. A closing ``}}`` or ``|}``
@@ -35,16 +35,16 @@ _TOKEN = re.compile(
       | \[(?!\[) | \[\[(?=[^{}\[\]<>|\n]*+\n) | \](?!\])
       | \{(?![{|]) | (?<!\|)\}(?!\})
     )*+
-    (?: (\n(?:[ \t]*+\n)*+)        # 1
-      | (\{\{)                     # 2
-      | (\}\})                     # 3
-      | (\[\[)                     # 4
-      | (\]\])                     # 5
-      | <(?:(!--)                  # 6
-        | (/)?+                    # 7
-          ([a-z]++) )              # 8
-      | (\{\|)                     # 9
-      | (\})                       # 10
+    (?: (\n(?:[ \t]*+\n)*+)    # 1 newline before a blank line, list or heading
+      | (\{\{)                 # 2
+      | (\}\})                 # 3
+      | (\[\[)                 # 4
+      | (\]\])                 # 5
+      | <(?:(!--)              # 6
+        | (/)?+                # 7
+          ([a-z]++) )          # 8 name of a raw tag or table
+      | (\{\|)                 # 9
+      | (\})                   # 10 after a bar
       | \Z )
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -52,30 +52,23 @@ _TOKEN = re.compile(
 _BLANK = re.compile(r"\n(?:[ \t]*+\n)*+|\Z")
 _OPEN_TAG = re.compile(r"<[a-z]++(?:\s[^<>]*+|/?+)>", re.IGNORECASE)
 _LINE_START = re.compile(r"(?:[^\n]*-->)?[ \t:]*\Z")
-_REACH = 200
-"""How far back a line may start for a table mark to count as first on it."""
+
 _CLOSE_TAG = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in RAW_TAGS.split("|")}
 
 _LIST = tuple("*#:;")
-(
-    _NEWLINE,
-    _BRACES,
-    _BRACES_END,
-    _BRACKETS,
-    _BRACKETS_END,
-    _COMMENT,
-    _TAG_SLASH,
-    _TAG_NAME,
-    _TABLE,
-    _TABLE_END,
-) = range(1, 11)
+_REACH = 200
+"""How far back a line may start for a table mark to count as first on it."""
 
 TEMPLATE, LINK, TABLE, HTML_TABLE, COMMENT, TAG = range(6)
 
 
 class Scan(NamedTuple):
-    """``cuts``: where a block starts. ``spans``: outermost (kind, start, end) that hold inner
-    markup or a newline. ``loose``: something is left open or was closed without opening."""
+    """Result of :func:`scan`.
+
+    ``cuts``: where a block starts. ``spans``: the outermost (kind, start, end) in order, but
+    for templates, links and references without inner markup or newline. ``loose``: something
+    is left open, or was closed without being open.
+    """
 
     cuts: list[int]
     spans: list[tuple[int, int, int]]
@@ -84,22 +77,63 @@ class Scan(NamedTuple):
 
 def scan(text: str) -> Scan:
     """Find the outermost constructs of ``text``, block starts outside them, and loose ends."""
-    cuts: list[int] = []
-    spans: list[tuple[int, int, int]] = []
-    stack: list[tuple[int, int]] = []
-    opened = [0, 0, 0, 0]
-    absent: set[str] = set()
-    loose = False
-    skip = 0
-    if text.startswith("=") and (stop := heading_end(text, 0)):
-        cuts.append(stop)
+    scanner = _Scanner(text)
+    scanner.run()
+    size = len(text)
+    return Scan([c for c in scanner.cuts if c < size], scanner.spans, scanner.loose)
 
-    def close(kind: int, end: int) -> bool:
-        if not opened[kind]:
-            return True
+
+class _Scanner:
+    """One pass. ``skip``: tokens before this position lie in a comment or a raw tag."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.cuts: list[int] = []
+        self.spans: list[tuple[int, int, int]] = []
+        self.loose = False
+        self.skip = 0
+        self.stack: list[tuple[int, int]] = []
+        self.opened = [0, 0, 0, 0]
+        self.absent: set[str] = set()
+
+    def run(self) -> None:
+        if self.text.startswith("=") and (stop := heading_end(self.text, 0)):
+            self.cuts.append(stop)
+        handlers = (
+            None,
+            self._newline,
+            self._braces,
+            self._braces_end,
+            self._brackets,
+            self._brackets_end,
+            self._comment,
+            None,
+            self._tag,
+            self._table,
+            self._table_end,
+        )
+        for match in _TOKEN.finditer(self.text):
+            group = match.lastindex
+            if group is None:
+                break
+            start, end = match.span(group)
+            if start >= self.skip and (handler := handlers[group]):
+                handler(start, end)
+        self.loose |= bool(self.stack)
+
+    def _open(self, kind: int, start: int) -> None:
+        self.stack.append((kind, start))
+        self.opened[kind] += 1
+
+    def _close(self, kind: int, end: int) -> None:
+        """Close the innermost ``kind``; what was opened after it opened nothing."""
+        if not self.opened[kind]:
+            self.loose = True
+            return
+        stack, cuts, spans = self.stack, self.cuts, self.spans
         while True:
             top, start = stack.pop()
-            opened[top] -= 1
+            self.opened[top] -= 1
             if top == kind:
                 break
         while cuts and cuts[-1] > start:
@@ -107,68 +141,73 @@ def scan(text: str) -> Scan:
         while spans and spans[-1][1] > start:
             spans.pop()
         spans.append((kind, start, end))
-        return False
 
-    for match in _TOKEN.finditer(text):
-        group = match.lastindex
-        if group is None:
-            break
-        start, end = match.span(group)
-        if start < skip:
-            continue
-        if group == _NEWLINE:
-            follow = text[end : end + 1]
-            if follow == "=" and (stop := heading_end(text, end)):
-                if not cuts or cuts[-1] < end:
-                    cuts.append(end)
-                cuts.append(stop)
-            elif (end - start > 1 or follow in _LIST) and (not cuts or cuts[-1] < end):
-                cuts.append(end)
-        elif group == _BRACES:
-            stack.append((TEMPLATE, start))
-            opened[TEMPLATE] += 1
-        elif group == _BRACES_END:
-            loose |= close(TEMPLATE, end)
-        elif group == _BRACKETS:
-            stack.append((LINK, start))
-            opened[LINK] += 1
-        elif group == _BRACKETS_END:
-            loose |= not (stack and stack[-1][0] == LINK) or close(LINK, end)
-        elif group == _COMMENT:
-            found = text.find("-->", end)
-            loose |= found < 0
-            skip = len(text) if found < 0 else found + 3
-            spans.append((COMMENT, start - 1, skip))
-        elif group == _TAG_NAME:
-            name = match[group].lower()
-            start -= 2 if match[_TAG_SLASH] else 1
-            if name == "table":
-                if match[_TAG_SLASH]:
-                    shut = text.find(">", end, end + _REACH) + 1
-                    loose |= close(HTML_TABLE, shut or len(text))
-                else:
-                    stack.append((HTML_TABLE, start))
-                    opened[HTML_TABLE] += 1
-            elif match[_TAG_SLASH]:
-                loose = True
-            elif tag := _OPEN_TAG.match(text, start):
-                shut = tag.end()
-                if text[shut - 2] != "/":
-                    closing = None if name in absent else _CLOSE_TAG[name].search(text, shut)
-                    if closing is None:
-                        absent.add(name)
-                        loose = True
-                        continue
-                    shut = closing.end()
-                skip = shut
-                spans.append((TAG, start, shut))
-        elif group == _TABLE:
-            if _starts_line(text, start):
-                stack.append((TABLE, start))
-                opened[TABLE] += 1
-        elif _starts_line(text, start - 1):
-            loose |= close(TABLE, end)
-    return Scan([c for c in cuts if c < len(text)], spans, loose or bool(stack))
+    def _newline(self, start: int, end: int) -> None:
+        text, cuts = self.text, self.cuts
+        follow = text[end : end + 1]
+        stop = heading_end(text, end) if follow == "=" else 0
+        if (stop or end - start > 1 or follow in _LIST) and (not cuts or cuts[-1] < end):
+            cuts.append(end)
+        if stop:
+            cuts.append(stop)
+
+    def _braces(self, start: int, _: int) -> None:
+        self._open(TEMPLATE, start)
+
+    def _braces_end(self, _: int, end: int) -> None:
+        self._close(TEMPLATE, end)
+
+    def _brackets(self, start: int, _: int) -> None:
+        self._open(LINK, start)
+
+    def _brackets_end(self, _: int, end: int) -> None:
+        if self.stack and self.stack[-1][0] == LINK:
+            self._close(LINK, end)
+        else:
+            self.loose = True
+
+    def _comment(self, start: int, end: int) -> None:
+        shut = self.text.find("-->", end)
+        self.loose |= shut < 0
+        self.skip = len(self.text) if shut < 0 else shut + 3
+        self.spans.append((COMMENT, start - 1, self.skip))
+
+    def _tag(self, start: int, end: int) -> None:
+        text = self.text
+        name = text[start:end].lower()
+        closing = text[start - 1] == "/"
+        start -= 1 + closing
+        if name == "table":
+            if closing:
+                self._close(HTML_TABLE, text.find(">", end, end + _REACH) + 1 or end)
+            else:
+                self._open(HTML_TABLE, start)
+        elif closing:
+            self.loose = True
+        elif tag := _OPEN_TAG.match(text, start):
+            shut = tag.end()
+            if text[shut - 2] != "/":
+                close = None if name in self.absent else _CLOSE_TAG[name].search(text, shut)
+                if close is None:
+                    self.absent.add(name)
+                    self.loose = True
+                    return
+                shut = close.end()
+            self.skip = shut
+            self.spans.append((TAG, start, shut))
+
+    def _table(self, start: int, _: int) -> None:
+        if self._starts_line(start):
+            self._open(TABLE, start)
+
+    def _table_end(self, start: int, end: int) -> None:
+        if self._starts_line(start - 1):
+            self._close(TABLE, end)
+
+    def _starts_line(self, position: int) -> bool:
+        low = max(position - _REACH, 0)
+        line = self.text.rfind("\n", low, position) + 1
+        return (line > 0 or low == 0) and bool(_LINE_START.match(self.text, line, position))
 
 
 def heading_end(text: str, start: int) -> int:
@@ -179,13 +218,7 @@ def heading_end(text: str, start: int) -> int:
         if not line.endswith("-->"):
             break
         line = line[: max(line.rfind("<!--"), 0)].rstrip(" \t")
-    if len(line) < 3 or not line.endswith("="):
+    if len(line) < len("=x=") or not line.endswith("="):
         return 0
     blank = _BLANK.match(text, stop if stop >= 0 else len(text))
     return blank.end() if blank else 0
-
-
-def _starts_line(text: str, position: int) -> bool:
-    low = max(position - _REACH, 0)
-    line = text.rfind("\n", low, position) + 1
-    return (line > 0 or low == 0) and bool(_LINE_START.match(text, line, position))

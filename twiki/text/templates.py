@@ -3,16 +3,21 @@
 A rule names templates and says what becomes of them::
 
     [[rule]]
-    names = "nihongo | nihongo4"
-    text = "{1}[ ({2|3}[, {4}])]"
+    names = "ill | interlanguage link"
+    text = "{lt|1}"
 
-``{2|3}`` is the first of these parameters that is not empty, ``{*}`` all unnamed ones joined
-by ``", "`` (``{*;}`` by ``";"``, ``{2*}`` from the second on), and a part in square brackets
-stands only when all its parameters do. A backslash takes the next character as it is.
-``code`` instead of ``text`` names a function of :mod:`twiki.text.values`; ``drop = true``
-means known to carry no prose: dropped without being counted. A name that ends in ``*`` is a
-prefix. ``wikis`` limits a rule to languages or wikis (``["de", "enwiki"]``); a later rule
-wins. Names are compared without case, with spaces for underscores.
+    [[rule]]
+    names = "reign | r."
+    text = "r. {1}[–{2}]"
+
+``{lt|1}`` is the first of these parameters that is not empty, ``{0}`` the call's own name,
+``{*}`` all unnamed ones joined by ``", "`` (``{*:;}`` by ``";"``, ``{2*}`` from the second
+on). A part in square brackets stands only when all its parameters do. A backslash takes the
+next character as it is. ``code`` instead of ``text`` names a function of
+:mod:`twiki.text.codes`; ``drop = true`` means known to carry no prose: dropped without being
+counted. A name that ends in ``*`` is a prefix, one that starts with it a suffix. ``wikis``
+limits a rule to languages or wikis (``["de", "enwiki"]``); a later rule wins. Names are
+compared without case, with spaces for underscores.
 """
 
 import re
@@ -24,9 +29,16 @@ from pathlib import Path
 import msgspec
 
 from twiki.errors import ConfigError
-from twiki.text.values import CODES, Expansion, Parameters, unnamed
+from twiki.text.codes import CODES
+from twiki.text.values import Expansion, Parameters, unnamed
 
-_PART = re.compile(r"\\(.)|(\[)|(\])|\{(\d*)\*([^{}]*)\}|\{([^{}]+)\}|([^\\\[\]{}]+)", re.DOTALL)
+_PART = re.compile(
+    r"\\(.)|(\[)|(\])|\{(\d*)\*(?::([^{}]*))?\}|\{([^{}]+)\}|([^\\\[\]{}]+)", re.DOTALL
+)
+
+
+_SEEN = 20_000
+"""Names whose answer is remembered."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,25 +60,42 @@ class Table:
 
     def __init__(self, rules: tuple[Rule, ...], *, language: str, wiki: str) -> None:
         self._exact: dict[str, Expansion | None] = {}
-        self._prefix: dict[str, Expansion | None] = {}
+        self._affixes: dict[tuple[str, bool], Expansion | None] = {}
         for rule in rules:
-            if rule.wikis and not {language, wiki, "*"} & set(rule.wikis):
+            if rule.wikis and not {language, wiki} & set(rule.wikis):
                 continue
             expansion = _expansion(rule)
             for name in map(fold, rule.names.split("|")):
-                if name.endswith("*"):
-                    self._prefix[name[:-1]] = expansion
+                if name.endswith("*") and len(name) > 1:
+                    self._affixes[name[:-1], True] = expansion
+                elif name.startswith("*") and len(name) > 1:
+                    self._affixes[name[1:], False] = expansion
                 elif name:
                     self._exact[name] = expansion
-        self._lengths = sorted({len(p) for p in self._prefix}, reverse=True)
+        ordered = sorted(self._affixes, key=lambda affix: (-len(affix[0]), affix))
+        self._prefixes = [text for text, prefix in ordered if prefix]
+        self._suffixes = [text for text, prefix in ordered if not prefix]
+        self._seen: dict[str, tuple[bool, Expansion | None]] = {}
 
     def find(self, name: str) -> tuple[bool, Expansion | None]:
         """Whether the table knows ``name`` (folded), and how it expands: None, to nothing."""
+        found = self._seen.get(name)
+        if found is None:
+            if len(self._seen) >= _SEEN:
+                self._seen.clear()
+            found = self._seen[name] = self._find(name)
+        return found
+
+    def _find(self, name: str) -> tuple[bool, Expansion | None]:
         if name in self._exact:
             return True, self._exact[name]
-        for length in self._lengths:
-            if name[:length] in self._prefix:
-                return True, self._prefix[name[:length]]
+        for affixes, matches, prefix in (
+            (self._prefixes, name.startswith, True),
+            (self._suffixes, name.endswith, False),
+        ):
+            for affix in affixes:
+                if matches(affix):
+                    return True, self._affixes[affix, prefix]
         return False, None
 
 
@@ -142,7 +171,7 @@ def pattern(source: str) -> Expansion:
         elif match[6]:
             groups[-1].append(_first([name.strip() for name in match[6].split("|")]))
         elif match[4] is not None:
-            groups[-1].append(_joined(int(match[4] or 1), match[5] or ", "))
+            groups[-1].append(_joined(int(match[4] or 1), ", " if match[5] is None else match[5]))
         else:
             groups[-1].append(_constant(match[1] or match[7]))
     if len(groups) != 1:

@@ -1,4 +1,4 @@
-"""Templates whose text is computed: measures, fractions, values with errors, dates, ages.
+"""Templates whose text is computed: fractions, values with errors, dates, ages.
 
 Each function takes the parameters of a call, expanded, unnamed ones under ``"1"``, ``"2"`` …
 and gives the text that stands in the article. None of them knows today's date: what depends
@@ -8,37 +8,14 @@ on it (the age of somebody alive) is left out. Numbers stay as the editor wrote 
 import re
 from collections.abc import Callable, Mapping
 
-from twiki.text.names import COUNTRIES, LANGUAGES, MONTHS, UNITS
+from twiki.text.names import COUNTRIES, LANGUAGES, MONTHS
 
 Parameters = Mapping[str, str]
 Expansion = Callable[[Parameters], str]
 """Expanded text of a call, given its parameters (unnamed ones under ``"1"``, ``"2"`` …)."""
 
-_RANGES = {
-    "-": "–",
-    "–": "–",
-    "to": " to ",
-    "to(-)": " to ",
-    "and": " and ",
-    "or": " or ",
-    "x": " × ",
-    "×": " × ",
-    "*": " × ",
-    "xx": " × ",
-    "by": " by ",
-    "by(x)": " by ",
-    "+": " + ",
-    "+/-": " ± ",
-    "±": " ± ",
-    "&": " & ",
-    ",": ", ",
-    "to about": " to about ",
-    "and(-)": " and ",
-    "e": "e",
-    "-_": "–",
-}
-_NUMBER = re.compile(r"[-−+–±~]?[\d.,]+(?:[eE][-+]?\d+)?(?:\+?[\d.,]+(?:/|//|⁄)\d+|(?:/|//|⁄)\d+)?")
-_YES = frozenset(("y", "yes", "true", "1", "on"))
+_SHORT = re.compile(r"\d{1,4}")
+YES = frozenset(("y", "yes", "true", "1", "on"))
 
 
 def unnamed(parameters: Parameters, first: int = 1) -> list[str]:
@@ -49,37 +26,6 @@ def unnamed(parameters: Parameters, first: int = 1) -> list[str]:
         values.append(value)
         number += 1
     return [v for v in values if v]
-
-
-def convert(parameters: Parameters) -> str:
-    """``{{convert|5|km|mi}}`` → ``5 km``; ranges and ``6|ft|2|in`` too, without the conversion."""
-    out = ""
-    number = 1
-    while value := parameters.get(str(number), ""):
-        second = parameters.get(str(number + 1), "")
-        if not _NUMBER.fullmatch(value.replace(" ", "")):
-            break
-        out += value.replace("//", "/")
-        if second in _RANGES and parameters.get(str(number + 2), ""):
-            out += _RANGES[second]
-            number += 2
-            continue
-        out += _unit(second)
-        number += 2
-        if not parameters.get(str(number + 1), "") or second not in ("ft", "lb", "st", "mi", "yd"):
-            break
-        if not _NUMBER.fullmatch(parameters.get(str(number), "")):
-            break
-        out += " "
-    if not out:
-        return " ".join(unnamed(parameters)[:2])
-    tail = parameters.get("adj", "")
-    return out + (tail[3:] if tail.startswith("mid") else parameters.get("mid", ""))
-
-
-def _unit(code: str) -> str:
-    symbol = UNITS.get(code, code)
-    return symbol if symbol in ("°", "′", "″") or not symbol else f" {symbol}"
 
 
 def fraction(parameters: Parameters) -> str:
@@ -94,11 +40,15 @@ def fraction(parameters: Parameters) -> str:
 def value(parameters: Parameters) -> str:
     """``{{val|1.5|0.1|e=6|u=m}}`` → ``1.5±0.1×10^6 m``."""
     parts = unnamed(parameters)
-    out = parts[0] if parts else ""
-    if len(parts) == 2:
-        out += f"±{parts[1]}"
-    elif len(parts) > 2:
-        out += f"+{parts[1].lstrip('+')}/−{parts[2].lstrip('-−')}"
+    match parts:
+        case []:
+            out = ""
+        case [one]:
+            out = one
+        case [one, error]:
+            out = f"{one}±{error}"
+        case [one, above, below, *_]:
+            out = f"{one}+{above.lstrip('+')}/−{below.lstrip('-−')}"
     if power := parameters.get("e", ""):
         out += f"×10^{power}" if out else f"10^{power}"
     unit = parameters.get("u") or parameters.get("ul") or parameters.get("upl") or ""
@@ -138,7 +88,7 @@ def date(parameters: Parameters) -> str:
     parts = [p for p in unnamed(parameters)[:6] if p]
     if not parts:
         return ""
-    first = parameters.get("df", "").casefold() in _YES
+    first = parameters.get("df", "").casefold() in YES
     if len(parts) == 1 or not parts[0].lstrip("-").isdigit():
         return parts[0]
     ymd = [p for p in parts if ":" not in p][:3]
@@ -158,7 +108,7 @@ def life(parameters: Parameters) -> str:
 def age(parameters: Parameters) -> str:
     """``{{age|1952|3|11|2001|5|11}}`` → ``49``; with one date alone it depends on today: empty."""
     parts = unnamed(parameters)[:6]
-    if len(parts) < 6 or not all(p.isdigit() and len(p) < 5 for p in parts):
+    if len(parts) < len("ymdymd") or not all(_SHORT.fullmatch(p) for p in parts):
         return ""
     born, died = (tuple(int(p) for p in half) for half in (parts[:3], parts[3:]))
     return str(died[0] - born[0] - (died[1:] < born[1:]))
@@ -170,10 +120,10 @@ def as_of(parameters: Parameters) -> str:
         return alt
     parts = unnamed(parameters)[:3]
     shown = _date(*parts, day_first=parameters.get("df", "") != "US") if parts else ""
-    if parameters.get("bare", "").casefold() in _YES:
+    if parameters.get("bare", "").casefold() in YES:
         return shown + parameters.get("post", "")
-    word = "Since" if parameters.get("since", "").casefold() in _YES else "As of"
-    if parameters.get("lc", "").casefold() in _YES:
+    word = "Since" if parameters.get("since", "").casefold() in YES else "As of"
+    if parameters.get("lc", "").casefold() in YES:
         word = word.lower()
     if parameters.get("pre", ""):
         word = f"{word} {parameters['pre']}"
@@ -231,26 +181,3 @@ def height(parameters: Parameters) -> str:
     """``{{height|ft=6|in=2}}`` → ``6 ft 2 in``, ``{{height|m=1.8}}`` → ``1.8 m``."""
     order = ("m", "cm", "ft", "in", "hand", "hands")
     return " ".join(f"{parameters[unit]} {unit}" for unit in order if parameters.get(unit))
-
-
-CODES: dict[str, Expansion] = {
-    function.__name__: function
-    for function in (
-        convert,
-        fraction,
-        value,
-        number,
-        date,
-        life,
-        age,
-        as_of,
-        language,
-        last,
-        pronunciation,
-        ship,
-        country,
-        athlete,
-        height,
-    )
-}
-"""What ``code`` in a table may name."""
