@@ -11,6 +11,7 @@ nothing (L16). When windows close, ``on_closed`` is called after the write that 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from typing import Protocol
 
@@ -21,6 +22,7 @@ from stream.events import Canary, Rejected
 from stream.found import Failed, Failure
 from stream.metrics import Metrics
 from stream.position import Positions
+from stream.record import Recorder
 from stream.seen import Seen
 from stream.settings import Settings
 from twiki.engine import DeadLetter, Engine
@@ -76,6 +78,7 @@ class Embedded:
         *,
         on_closed: Callable[[Window], None] = lambda _window: None,
         on_commit: Callable[[], None] = lambda: None,
+        recorder: Recorder | None = None,
     ) -> None:
         self.engine = engine
         self.metrics = metrics
@@ -88,6 +91,7 @@ class Embedded:
         self._contents = contents
         self._on_closed = on_closed
         self._on_commit = on_commit
+        self._recorder = recorder
         self._seen = Seen(settings.stream.seen_ids)
         self.needs = Needs(engine, contents)
         self._stopping = False
@@ -96,14 +100,21 @@ class Embedded:
         """End after the chunk at hand; what it applied is written."""
         self._stopping = True
 
-    def run(self, chunks: Iterable[Sequence[Item]]) -> None:
-        """Apply chunk after chunk. See :func:`chunked` and :mod:`stream.reader`."""
+    def run(self, chunks: Iterable[Sequence[Item]], *, until: datetime | None = None) -> None:
+        """Apply chunk after chunk: see :func:`chunked` and :mod:`stream.reader`.
+
+        Ends with the source, after :meth:`stop`, or when the watermark reaches ``until``.
+        """
         for chunk in chunks:
             self.take(chunk)
-            if self._stopping:
+            if self._stopping or (until is not None and self._reached(until)):
                 break
         self.engine.commit(positions=self.positions.to_bytes(), sync=True)
         self._on_commit()
+
+    def _reached(self, until: datetime) -> bool:
+        watermark = self.engine.watermark
+        return watermark is not None and watermark >= until
 
     def take(self, chunk: Sequence[Item]) -> None:
         """Apply one chunk and write it; then whatever windows it closed are announced."""
@@ -116,6 +127,8 @@ class Embedded:
             if isinstance(found, Failed) and found.reason is Failure.STOPPED:
                 self._stopping = True
                 break
+            if self._recorder is not None:
+                self._recorder.write(item if isinstance(found, Failed) else found)
             self._apply(found)
             done.append(_position(item))
         for position in done:

@@ -101,6 +101,11 @@ class AsOf:
         """The revision that stands as of ``at``, before any test."""
         return standing(held.entries, at, known=self.known, pins=self.pins)
 
+    def is_article(self, held: Held, at: int) -> bool:
+        """Whether a live article stands as of ``at``."""
+        stood = self.stands(held, at)
+        return stood is not None and self._is_article(stood)
+
     def titled(self, title: str, at: int) -> int | None:
         """The live article that bore ``title`` as of ``at``."""
         for page_id in self.store.pages_titled(title):

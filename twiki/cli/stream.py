@@ -1,0 +1,202 @@
+"""``twiki stream``: follow the change events and keep the state."""
+
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+import typer
+from msgspec.structs import replace
+
+from twiki.cli.common import Config, Json, State, console, give, opened, say, settings
+from twiki.times import from_ms
+
+if TYPE_CHECKING:
+    from stream.embedded import Contents, Item
+    from stream.settings import Settings
+    from twiki.engine import Engine
+    from twiki.records import Window
+
+_MARGIN = timedelta(minutes=10)
+_CHUNK = 200
+FEED = "feed"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to ``app``."""
+    app.command("stream")(stream)
+
+
+def stream(
+    state: State,
+    source: Annotated[str | None, typer.Option(help="Address of an EventStreams service.")] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            exists=True,
+            help="Read from here instead: a recording, an SSE transcript, a full-history dump, "
+            "or a folder or tar of EntityData.",
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Write events and contents here, zstd JSON lines.")
+    ] = None,
+    datasets: Annotated[
+        Path | None, typer.Option(help="Cut every window that closes into this folder.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Where an empty state begins to read: a time.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(help="Stop when everything before this time has arrived.")
+    ] = None,
+    namespaces: Annotated[
+        str | None, typer.Option(help="'all': every namespace holds articles.")
+    ] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Follow the events of a wiki and its repository; state, diffs and facts as they happen.
+
+    Runs until Ctrl-C or SIGTERM, which stop it cleanly; started again it goes on where it
+    stood. Live diff sentences and facts are written to STATE/feed.
+
+    Example: TWIKI_CONTACT=me@example.org twiki stream --state state
+    Example: twiki stream --state state --replay enwiki-pages-meta-history1.xml.bz2
+
+    With --json, at the end: {"watermark", "windows_closed", "counts", "needs"}
+    """
+    from stream.clock import SystemClock
+    from stream.embedded import Embedded, NoContents, chunked
+    from stream.exporter import Exporter
+    from stream.metrics import Metrics
+    from stream.record import Recorder
+    from stream.replay import open_replay
+    from stream.service import api, live_source
+    from twiki.engine import Engine
+    from twiki.windows import calendar
+    from twiki.windows.publishing import cut_closed
+
+    chosen = at_source(settings(config, wiki__namespaces=namespaces), source)
+    clock, metrics, closed = SystemClock(), Metrics(), list[str]()
+    with ExitStack() as stack:
+        store = stack.enter_context(opened(state, create=True))
+        engine = Engine.open(store, chosen)
+        exporter = Exporter(engine, state / FEED)
+        recorder = stack.enter_context(Recorder(record)) if record else None
+        show = stack.enter_context(status_line(engine))
+
+        def announce(window: "Window") -> None:
+            closed.append(window.name)
+            say(f"window {window.name} closed")
+            if datasets is not None:
+                say(f"  {cut_closed(engine, window, datasets).folder}")
+
+        def committed() -> None:
+            exporter.run()
+            show()
+
+        contents: Contents = NoContents()
+        if replay is None:
+            contents = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
+        embedded = Embedded(
+            engine,
+            chosen,
+            contents,
+            metrics,
+            on_closed=announce,
+            on_commit=committed,
+            recorder=recorder,
+        )
+        site = engine.context.site
+        chunks: Iterable[Sequence[Item]]
+        if replay is None:
+            reader = live_source(
+                chosen,
+                embedded.positions,
+                site,
+                clock=clock,
+                metrics=metrics,
+                since=calendar.moment(since) if since else _begin(engine),
+            )
+            chunks = stack.enter_context(reader).chunks()
+        else:
+            chunks = chunked(open_replay(replay, chosen, site.namespace_of), _CHUNK)
+        _stop_on_signals(embedded.stop)
+        embedded.run(chunks, until=calendar.moment(until) if until else None)
+        exporter.run()
+        lacking = sum(1 for _ in store.needs())
+        told = {
+            "watermark": engine.watermark,
+            "windows_closed": closed,
+            "counts": engine.counts,
+            "needs": lacking,
+        }
+    say(f"stopped at {told['watermark']}; {lacking} revisions still to be fetched")
+    if as_json:
+        give(told)
+
+
+def at_source(chosen: "Settings", source: str | None) -> "Settings":
+    """The settings with another event source; a local one answers for the wikis too.
+
+    A sandbox has each wiki below its own address, see :mod:`stream.sandbox.server`.
+    """
+    if source is None:
+        return chosen
+    base = source.rstrip("/").removesuffix("/v2/stream")
+    stream = replace(chosen.stream, url=base)
+    wiki = chosen.wiki
+    if urlsplit(base).hostname in {"127.0.0.1", "::1", "localhost"}:
+        wiki = replace(wiki, url=f"{base}/{wiki.name}", repository_url=f"{base}/{wiki.repository}")
+        # A little world lies months back: its positions are as good as the day they were made.
+        stream = replace(stream, offsets_valid_seconds=float("inf"), retention_seconds=float("inf"))
+    return replace(chosen, stream=stream, wiki=wiki)
+
+
+def _begin(engine: "Engine") -> datetime | None:
+    """Where a bootstrapped state begins to read: a little before its boundary."""
+    first = engine.progress.first
+    return from_ms(first) - _MARGIN if first else None
+
+
+def _stop_on_signals(stop: Callable[[], None]) -> None:
+    """Ctrl-C and SIGTERM end the loop after the chunk at hand; a second one ends at once."""
+
+    def handler(number: int, _frame: object) -> None:
+        stop()
+        signal.signal(number, signal.SIG_DFL)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, handler)
+
+
+@contextmanager
+def status_line(engine: "Engine") -> "Iterator[Callable[[], None]]":
+    """A line with watermark, window, rate and counts; silent where nobody watches."""
+    from rich.live import Live
+    from rich.text import Text
+
+    screen = console()
+    began = time.monotonic()
+    first = engine.counts.get("revisions", 0)
+
+    def line() -> Text:
+        counts = engine.counts
+        rate = (counts.get("revisions", 0) - first) / max(time.monotonic() - began, 1e-9)
+        window = engine.open_window
+        letters = sum(n for name, n in counts.items() if name.startswith("dead:"))
+        return Text(
+            f"{engine.watermark or 'waiting'}  window {window.name if window else '-'}  "
+            f"{counts.get('revisions', 0):,} revisions  {rate:,.0f}/s  {letters:,} dead letters"
+        )
+
+    if not screen.is_terminal:
+        yield lambda: None
+        return
+    with Live(line(), console=screen, refresh_per_second=4) as live:
+        yield lambda: live.update(line())
