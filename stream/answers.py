@@ -106,7 +106,7 @@ class LogEventJson(msgspec.Struct):
     action: str | None = None
     timestamp: str | None = None
     comment: str | None = None
-    params: msgspec.Raw | None = None
+    params: msgspec.Raw = msgspec.Raw()
 
 
 class RecentChangeJson(msgspec.Struct):
@@ -160,7 +160,8 @@ class Answer(msgspec.Struct):
 
     query: QueryJson = msgspec.field(default_factory=QueryJson)
     entities: dict[str, msgspec.Raw] | list[msgspec.Raw] = msgspec.field(default_factory=list)
-    error: msgspec.Raw | None = None
+    error: msgspec.Raw = msgspec.Raw()
+    """Empty when there is none."""
     errors: list[msgspec.Raw] = msgspec.field(default_factory=list)
     proceed: dict[str, str | int] | None = msgspec.field(name="continue", default=None)
 
@@ -204,8 +205,8 @@ def decode_head(entity: msgspec.Raw | bytes) -> EntityJson:
 
 def problem(answer: Answer) -> Problem | None:
     """The error in an answer: an object, a mere string, or the first of a list."""
-    raw = answer.error or (answer.errors[0] if answer.errors else None)
-    if raw is None:
+    raw = answer.error or (answer.errors[0] if answer.errors else b"")
+    if not raw:
         return None
     value = _anything.decode(raw)
     if not isinstance(value, dict):

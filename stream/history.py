@@ -90,7 +90,7 @@ def folder_revisions(folder: Path, wiki: WikiConfig) -> Iterator[Revision]:
     """
     order = []
     for path in sorted(folder.rglob("*.json")):
-        entity, _ = _entity(path.read_bytes(), str(path))
+        entity = _entity(path.read_bytes(), str(path))
         order.append((_time(entity, str(path)), entity.lastrevid or 0, path))
     if not order:
         raise SourceError(f"{folder}: no <revision id>.json in it")
@@ -109,7 +109,7 @@ def tar_revisions(file: DumpFile, wiki: WikiConfig) -> Iterator[Revision]:
     before: dict[str, int] = {}
     latest = datetime.min.replace(tzinfo=UTC)
     try:
-        with tarfile.open(fileobj=file, mode="r|", bufsize=1 << 20) as archive:  # type: ignore[call-overload]  # any reader will do
+        with tarfile.open(fileobj=file, mode="r|", bufsize=1 << 16) as archive:  # type: ignore[call-overload]  # any reader will do
             for member in archive:
                 content = archive.extractfile(member) if member.isfile() else None
                 if content is None or not member.name.endswith(".json"):
@@ -130,17 +130,16 @@ MAX_STEP_BACK_SECONDS = 3600
 
 
 class _EntityData(msgspec.Struct):
-    entities: dict[str, msgspec.Raw]
+    entities: dict[str, answers.EntityJson]
 
 
 _entity_data = msgspec.json.Decoder(_EntityData)
 
 
-def _entity(data: bytes, name: str) -> tuple[answers.EntityJson, msgspec.Raw]:
+def _entity(data: bytes, name: str) -> answers.EntityJson:
     try:
-        raw = next(iter(_entity_data.decode(data).entities.values()))
-        return answers.decode_head(raw), raw
-    except (msgspec.DecodeError, ValueError, StopIteration) as error:
+        return next(iter(_entity_data.decode(data).entities.values()))
+    except (msgspec.DecodeError, UnicodeDecodeError, StopIteration) as error:
         raise SourceError(f"{name}: no answer of Special:EntityData: {error}") from error
 
 
@@ -153,7 +152,11 @@ def _time(entity: answers.EntityJson, name: str) -> datetime:
 
 
 def _entity_revision(data: bytes, name: str, wiki: WikiConfig, before: dict[str, int]) -> Revision:
-    entity, raw = _entity(data, name)
+    entity = _entity(data, name)
+    try:
+        content = data.decode()  # decoders take the envelope too
+    except UnicodeDecodeError as error:
+        raise SourceError(f"{name}: not UTF-8: {error}") from error
     time = _time(entity, name)
     entity_id = entity.id or ""
     is_property = entity_id.startswith("P")
@@ -173,7 +176,7 @@ def _entity_revision(data: bytes, name: str, wiki: WikiConfig, before: dict[str,
     before[entity_id] = rev_id
     return Revision(
         change=change,
-        content=bytes(raw).decode(),
+        content=content,
         model=ContentModel.PROPERTY if is_property else ContentModel.ITEM,
     )
 

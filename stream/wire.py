@@ -91,7 +91,8 @@ class Event(msgspec.Struct):
     revision: RevisionPart | None = None
     log_type: str | None = None
     log_action: str | None = None
-    log_params: msgspec.Raw | None = None
+    log_params: msgspec.Raw = msgspec.Raw()
+    """Empty when absent: msgspec takes Raw in a union with None for None alone."""
     # page_change
     wiki_id: str | None = None
     page_change_kind: str | None = None
@@ -170,7 +171,7 @@ def decode_ids(sse_id: str | bytes) -> list[StreamPosition]:
         return []
 
 
-def log_params(raw: msgspec.Raw | None, names: tuple[str, ...]) -> dict[str, Any]:
+def log_params(raw: msgspec.Raw, names: tuple[str, ...]) -> dict[str, Any]:
     """``log_params`` of whatever shape as a mapping.
 
     Lists and strings are the legacy form: values in the order of ``names``, a string one
@@ -179,7 +180,7 @@ def log_params(raw: msgspec.Raw | None, names: tuple[str, ...]) -> dict[str, Any
     Raises:
         ValueError: a shape that means nothing.
     """
-    if raw is None:
+    if not raw:
         return {}
     try:
         value = _anything.decode(raw)
