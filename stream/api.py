@@ -90,7 +90,7 @@ class RequestsTransport:
                     size += len(part)
                     if size > config.max_answer_bytes:
                         raise OSError(f"{url}: answer above {config.max_answer_bytes} bytes")
-            except HTTPError as error:
+            except (HTTPError, requests.RequestException) as error:
                 raise OSError(f"{url}: {error}") from error
             return Reply(answer.status_code, answer.headers, b"".join(parts))
 
