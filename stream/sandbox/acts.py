@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from stream.sandbox.feed import Feed, page_body, revision_body, underscored
-from stream.sandbox.model import NAMESPACES
+from stream.sandbox.model import DOMAINS, NAMESPACES
 from stream.sandbox.prose import Redirection
 from stream.sandbox.wiki import Content, PageState, Revision, Wiki
 
@@ -314,7 +314,7 @@ class Acts:
             "patrolled": True,
             "length": {"old": parent.size if parent else None, "new": revision.size},
             "revision": {"old": parent.rev_id if parent else None, "new": revision.rev_id},
-            "notify_url": f"https://{self.wiki.name}/w/index.php?diff={revision.rev_id}",
+            "notify_url": f"https://{DOMAINS[self.wiki.name]}/w/index.php?diff={revision.rev_id}",
         }
         self.feed.recentchange(
             self.wiki.name,

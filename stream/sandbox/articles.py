@@ -35,7 +35,7 @@ _FILLERS = (
     "The {noun} cost 3.5 million and was paid for by {person}.",
     "Who owned the {noun} is not known.",
     "Since {year} the {noun} has been closed on Sundays; the {noun2} has not.",
-    "“A {adjective} {noun},” wrote {person}, “is worth {number} {adjective2} ones.”",
+    "“A {adjective} {noun},” wrote {person}, “is worth {number} {adjective2} ones” to them.",
     "The {noun} (built in {year}) is {adjective}, and so is the {noun2}.",
     "Between {year} and {year2} the area lived from {trade} and {trade2}.",
     "Was there ever a {noun} in {place}?",

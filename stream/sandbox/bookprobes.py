@@ -118,11 +118,13 @@ def _refuse(texts: tuple[str, str, str], seen: set[tuple[str, str, str]]) -> str
 
 
 def says(sentence: str, label: str) -> bool:
-    """Whether the label stands in the sentence as whole words."""
+    """Whether the label stands in the sentence as whole words; ``3.5`` and ``1,234`` are one."""
     text, wanted = (one.casefold().translate(_DASHES) for one in (sentence, label))
     if wanted not in text:
         return False
-    return re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", text) is not None
+    before = r"(?<!\w)(?<!\d[.,])" if wanted[0].isdigit() else r"(?<!\w)"
+    after = r"(?!\w)(?![.,]\d)" if wanted[-1].isdigit() else r"(?!\w)"
+    return re.search(before + re.escape(wanted) + after, text) is not None
 
 
 def _cap(kept: list[Candidate], window: str, dropped: Counter[str]) -> list[Candidate]:

@@ -84,6 +84,11 @@ def best(item: Item) -> list[Statement]:
     ]
 
 
+def _best_of(scene: Scene, item_id: str) -> list[Statement]:
+    """Best statements of an item, none when it is gone."""
+    return best(scene.item(item_id)) if scene.is_item(item_id) else []
+
+
 def swap(item: Item, old: Statement, *new: Statement) -> Item:
     """The item with a statement replaced, or taken out."""
     at = item.statements.index(old)
@@ -142,20 +147,18 @@ def all_ranks(scene: Scene) -> Story:
     """One item sees each thing that can happen to a statement, several edits in a day."""
     item_id = _pick(scene).id
     for rank in ("deprecated", "preferred"):
-        if not scene.is_item(item_id):
+        normal = [one for one in _best_of(scene, item_id) if one.rank == "normal"]
+        if not normal:
             return
-        item = scene.item(item_id)
-        one = best(item)[-1]
+        item, one = scene.item(item_id), normal[-1]
         scene.save(swap(item, one, one._replace(rank=rank)), "/* wbsetclaim-update:2||1 */ rank")
         yield scene.after(MINUTE, HOUR)
-    if scene.is_item(item_id):
+    for one in _best_of(scene, item_id)[-1:]:
         item = scene.item(item_id)
-        one = best(item)[-1]
         scene.save(swap(item, one), f"/* wbremoveclaims-remove:1| */ [[Property:{one.relation}]]")
         yield scene.after(MINUTE, HOUR)
-    if scene.is_item(item_id):
+    for one in _best_of(scene, item_id)[:1]:
         item = scene.item(item_id)
-        one = best(item)[0]
         now = Value("time", date=(scene.now.year, scene.now.month, scene.now.day))
         new = one._replace(qualifiers=(*one.qualifiers, (POINT_IN_TIME, now)))
         scene.save(swap(item, one, new), "/* wbsetqualifier-add:1| */ [[Property:P585]]")
@@ -190,9 +193,7 @@ def data_around_midnight(scene: Scene) -> Story:
 @single
 def label_change(scene: Scene) -> None:
     """A person of the pool takes another name; prose follows only where it is written anew."""
-    item_id = scene.rng.choice(scene.pools["person"])
-    if not scene.is_item(item_id) or scene.item(item_id).sitelink:
-        return
+    item_id = _unlinked(scene)
     item, name = scene.item(item_id), scene.words.person()
     scene.names[item_id] = name
     others = tuple(label for label in item.labels if label[0] != "en")
@@ -250,6 +251,21 @@ def _unlinked(scene: Scene) -> str:
     raise ValueError("no pool person is left: make the world larger")
 
 
+def _used_person(scene: Scene) -> str:
+    """An unlinked pool person who is the object of a statement, if one is soon found."""
+    for _ in range(100):
+        for one in best(_pick(scene)):
+            person = one.value.text if one.value is not None else ""
+            if person in scene.page_of_item and _is_extra(scene, person):
+                return person
+    return _unlinked(scene)
+
+
+def _is_extra(scene: Scene, item_id: str) -> bool:
+    """Whether the item is a person without article whom no story has taken away."""
+    return item_id in scene.pools["person"] and not scene.item(item_id).sitelink
+
+
 def users_of(scene: Scene, object_id: str) -> list[str]:
     """Items of articles that have a statement with this object."""
     return [
@@ -265,10 +281,7 @@ def users_of(scene: Scene, object_id: str) -> list[str]:
 
 def merge_object(scene: Scene) -> Story:
     """An object is merged into its double; some statements are pointed there afterwards."""
-    old_id = next(
-        (one for one in (_unlinked(scene) for _ in range(40)) if users_of(scene, one)),
-        _unlinked(scene),
-    )
+    old_id = _used_person(scene)
     scene.pools["person"].remove(old_id)
     double = new_object(scene, "person")
     scene.names[double.id] = scene.names[old_id]
@@ -322,6 +335,24 @@ def merge_subject(scene: Scene) -> Story:
     scene.save(kept, f"/* wbmergeitems-from:0||{gone.id} */")
     scene.save(Item(gone.id, redirect=kept.id), f"/* wbcreateredirect:0||{gone.id}|{kept.id} */")
     scene.release(page_id)
+
+
+def homonym(scene: Scene) -> Story:
+    """A second person of the same name becomes an object beside the first."""
+    old_id = _used_person(scene)
+    double = new_object(scene, "person")
+    scene.names[double.id] = scene.names[old_id]
+    scene.create_item(double._replace(labels=(("en", scene.names[old_id]),)))
+    yield scene.after(MINUTE, HOUR)
+    for user_id in users_of(scene, old_id)[:1]:
+        item = scene.item(user_id)
+        one = next(one for one in item.statements if one.value and one.value.text == old_id)
+        twin = Value("wikibase-item", double.id)
+        new = scene.statement(user_id, one.relation, twin)._replace(rank=one.rank)
+        scene.save(
+            item._replace(statements=(*item.statements, new)),
+            f"/* wbsetclaim-create:2||1 */ [[Property:{one.relation}]]: [[{double.id}]]",
+        )
 
 
 def delete_item(scene: Scene) -> Story:

@@ -49,9 +49,17 @@ def _join_pool(scene: Scene, subject: Subject) -> None:
 
 
 def new_article(scene: Scene) -> Story:
-    """A new article, edited again, whose item comes with it, later, or waits unlinked."""
+    """A new article, edited again, whose item comes later with its sitelink."""
+    yield from _new_article(scene, early=False)
+
+
+def new_article_of_an_item(scene: Scene) -> Story:
+    """A new article whose item is there before and gets its sitelink later."""
+    yield from _new_article(scene, early=True)
+
+
+def _new_article(scene: Scene, *, early: bool) -> Story:
     subject, item = _described(scene)
-    early = scene.rng.random() < 0.4  # noqa: PLR2004 - some items are there before
     if early:
         scene.create_item(item)
         yield scene.after(MINUTE, HOUR)
@@ -117,6 +125,8 @@ def new_draft(scene: Scene) -> Story:
 def draft_move(scene: Scene) -> Story:
     """A draft becomes an article by a move alone; its item comes later."""
     end = scene.window.end
+    if not scene.drafts:
+        return
     page_id, subject, item = scene.drafts.pop(0)
     leave = scene.rng.random() < 0.5  # noqa: PLR2004 - as often as not
     scene.wiki.move(scene.now, page_id, subject.name, scene.words.user(), leave_redirect=leave)
@@ -206,13 +216,14 @@ def redirect_over_boundary(scene: Scene) -> Story:
 def redirect_undone(scene: Scene) -> Story:
     """What was a redirect at the start becomes an article."""
     end = scene.window.end
-    page_id = next(
+    found = [
         page
         for page, state in scene.wiki.wiki.live_before(scene.window.start)
-        if state.title.endswith("(disambiguation)")
+        if state.namespace == 0
         and page not in scene.subjects
         and isinstance(scene.wiki.wiki.current(page).content, Redirection)
-    )
+    ]
+    page_id = scene.rng.choice(found)
     subject, item = _described(scene)
     scene.hold(page_id)
     scene.add_subject(page_id, subject._replace(item_id=""))

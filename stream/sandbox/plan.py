@@ -48,7 +48,8 @@ STORIES = (
     Entry(textlife.hide_comment, 1),
     Entry(textlife.protect, 1, before_end=_DAYS),
     Entry(textlife.same_second, 1),
-    Entry(pagelife.new_article, 7, least=2, before_end=5 * _DAYS),
+    Entry(pagelife.new_article, 5, before_end=5 * _DAYS),
+    Entry(pagelife.new_article_of_an_item, 3, before_end=5 * _DAYS),
     Entry(pagelife.new_article, 1, before_end=_DAYS),
     Entry(pagelife.import_page, 1, before_end=2 * _DAYS),
     Entry(pagelife.import_old, 1, before_end=2 * _DAYS),
@@ -68,6 +69,7 @@ STORIES = (
     Entry(itemlife.property_label, 0.4, least=0),
     Entry(itemlife.merge_object, 2, before_end=3 * _DAYS),
     Entry(itemlife.merge_subject, 1, before_end=2 * _DAYS),
+    Entry(itemlife.homonym, 1, before_end=_DAYS),
     Entry(itemlife.delete_item, 1),
 )
 """What happens at least once in a month, begun at a random moment."""

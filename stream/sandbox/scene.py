@@ -213,4 +213,7 @@ class Scene:
         if relation.values == "words":
             text = f"{words.word().capitalize()} {words.word()}"
             return Value("monolingualtext", text, language=self.rng.choice(("de", "fi", "it")))
-        return Value("wikibase-item", self.rng.choice(self.pools[relation.values]))
+        pool = self.pools[relation.values]
+        # One of a pool is named again and again, so that caps on objects have work.
+        famous = self.rng.random() < 0.08  # noqa: PLR2004 - fame
+        return Value("wikibase-item", pool[0] if famous else self.rng.choice(pool))

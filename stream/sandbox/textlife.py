@@ -305,14 +305,14 @@ def same_second(scene: Scene) -> Story:
 def around_midnight(scene: Scene) -> Story:
     """Edits at 23:59:59 and 00:00:00, on one page, and each on a page of its own.
 
-    The earlier ones arrive after midnight.
+    The earlier ones arrive after midnight, some after what follows them.
     """
     end = scene.window.end
     both, before, after = (scene.claim() for _ in range(3))
     yield end - SECOND
     for page_id in (both, before):
         document = touched(scene, current(scene, page_id))
-        arrival = scene.feed.arrival(end, 0.1, 4.0)
+        arrival = scene.feed.arrival(end, 0.1, scene.rng.choice((4.0, 1200.0)))
         scene.wiki.edit(scene.now, page_id, document, scene.words.user(), arrival=arrival)
     yield end
     for page_id in (both, after):
