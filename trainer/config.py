@@ -150,7 +150,7 @@ class TrainSettings:
 class SmallModel:
     """A GPT-2 small enough to be trained from nothing on a CPU."""
 
-    layers: int = 4
+    layers: int = 2
     width: int = 128
     heads: int = 4
     positions: int = 256

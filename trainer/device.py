@@ -72,6 +72,13 @@ def determinism(*, wanted: bool) -> Iterator[None]:
         torch.use_deterministic_algorithms(before)
 
 
+def pick(on: str) -> str:
+    """``auto``: the first GPU where there is one, else the CPU."""
+    if on != "auto":
+        return on
+    return "cuda:0" if torch.cuda.is_available() else "cpu"
+
+
 def name_of(device: str) -> str:
     """The device as a reader knows it."""
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else "cpu"

@@ -6,6 +6,7 @@ such a range: byte-level tokens carry the space before a word, and several token
 one character. Tags do not depend on the model, so they are kept per window and tagger.
 """
 
+import functools
 import importlib.metadata
 import importlib.util
 import json
@@ -52,6 +53,12 @@ def spacy_tagger(model: str | None = None) -> Tagger | None:
         if model:
             raise TrainerError(f"tagger {model}: not an installed spaCy model, nor a folder")
         return None
+    return _loaded(folder)
+
+
+@functools.cache
+def _loaded(folder: Path) -> Tagger:
+    """Loading takes a second and a study asks for it every time."""
     import spacy  # noqa: PLC0415 - optional
 
     nlp = spacy.load(folder, exclude=["ner", "lemmatizer", "parser", "senter"])

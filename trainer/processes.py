@@ -36,11 +36,6 @@ class World:
         return [float(v) for v in tensor.tolist()]
 
 
-def is_first() -> bool:
-    """Whether this is the only process, or the first that ``torchrun`` started."""
-    return os.environ.get("RANK", "0") == "0"
-
-
 @contextlib.contextmanager
 def world(device: str = "auto") -> Iterator[World]:
     """Join the processes that ``torchrun`` started, or be alone."""

@@ -239,7 +239,8 @@ def _html_table(table: Table) -> str:
     )
     return (
         f'<h2 id="{escape(table.id)}">{escape(table.title)}</h2><p>{escape(table.note)}</p>'
-        f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+        f'<div class="wide"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

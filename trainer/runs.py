@@ -15,11 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from trainer import files, processes, train
+from trainer import files, threads
 from trainer.config import Preset, TrainSettings
-from trainer.sinks import StepReport
+
+if TYPE_CHECKING:
+    from trainer.sinks import StepReport
+    from trainer.train import Inputs
 
 INITIAL = "initial"
 """Stands for the window in the key of the initial model."""
@@ -91,9 +94,9 @@ class Runs:
         self,
         key: Key,
         settings: TrainSettings,
-        inputs: train.Inputs,
+        inputs: "Inputs",
         *,
-        observe: Callable[[StepReport], None] | None = None,
+        observe: "Callable[[StepReport], None] | None" = None,
         sinks: tuple[str, ...] = (),
         on: str = "auto",
     ) -> Run:
@@ -103,9 +106,11 @@ class Runs:
             TrainerError: another process is at it, it was trained with other settings, or
                 training failed; see :func:`trainer.train.run`.
         """
+        from trainer import train  # noqa: PLC0415 - torch, which a report can do without
+
         folder = self.folder(key)
         # Under torchrun all processes work on one run; the first one holds it for all.
-        lock = files.locked(folder / "lock") if processes.is_first() else nullcontext()
+        lock = files.locked(folder / "lock") if threads.is_first() else nullcontext()
         with lock:
             record = train.run(settings, inputs, folder, observe=observe, sinks=sinks, on=on)
         return Run(key, folder, record)

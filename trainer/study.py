@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainer import dataset, evaluate, methods, runs, train
-from trainer.config import Preset
+from trainer import dataset, device, evaluate, files, methods, runs, train
+from trainer.config import Preset, TrainSettings
 from trainer.runs import Key, Run, Runs
 from trainer.sinks import StepReport
 from twiki.errors import DatasetError, TrainerError
@@ -26,7 +26,7 @@ Observer = Callable[[Key, StepReport], None]
 SMALL_INITIAL: dict[str, Any] = {
     # A model of a few million random weights learns a small corpus by heart in this way.
     "sequence": 128,
-    "batch": 16,
+    "batch": 8,
     "epochs": 20.0,
     "lr": 2e-3,
     "schedule": "one-cycle",
@@ -38,7 +38,7 @@ SMALL_INITIAL: dict[str, Any] = {
 SMALL_UPDATE: dict[str, Any] = {
     **SMALL_INITIAL,
     # Diffsets of a small world hold few rows: smaller steps, or there would be hardly any.
-    "batch": 8,
+    "batch": 4,
     "epochs": 8.0,
     "lr": 1e-3,
 }
@@ -118,11 +118,11 @@ def train_window(study: Study, window: WindowData, earlier: Sequence[WindowData]
     """Update with every method of the study; runs that are finished are returned as they are.
 
     ``earlier`` are the windows before, oldest first: a method starts from its run of the
-    last of them that has one, and reviews their diffsets.
+    last of them that has one, and reviews their diffsets. ``initial`` is the initial model,
+    trained here if it is None and has not been.
     """
     folder = dataset.open_folder(window.dataset, verify=False)
-    wiki = str(folder.data["wiki"])
-    initial = train_initial(study, wiki)
+    initial = initial or train_initial(study, str(folder.data["wiki"]))
     return [_window(study, name, window, earlier, initial) for name in study.methods]
 
 
@@ -139,12 +139,14 @@ def evaluate_run(study: Study, model: Path, out: Path, datasets: Sequence[Path])
             study.evaluation,
             out / "evaluations" / name,
             cache=study.runs.root / "tags",
-            on="cpu" if study.device == "auto" else study.device,
+            on=device.pick(study.device),
         )
 
 
-def run(study: Study, windows: Sequence[WindowData]) -> list[Run]:
+def run(study: Study, windows: Sequence[WindowData], *, measure: bool = True) -> list[Run]:
     """A whole study: Initial, then every window in order, every model on every window.
+
+    ``measure``: False trains alone.
 
     Raises:
         DatasetError: the windows are of several wikis or not in order of time.
@@ -153,15 +155,44 @@ def run(study: Study, windows: Sequence[WindowData]) -> list[Run]:
     _check_order(windows)
     data = dataset.open_folder(windows[0].dataset, verify=False).data
     wiki, paths = str(data["wiki"]), [w.dataset for w in windows]
-    train_initial(study, wiki)
+    initial = train_initial(study, wiki)
     done: list[Run] = []
     if first := study.runs.find(_initial_key(study, wiki)):
         done.append(first)
     for number, window in enumerate(windows):
-        done += train_window(study, window, windows[:number])
-    for finished in done:
+        done += train_window(study, window, windows[:number], initial)
+    for finished in done if measure else ():
         evaluate_run(study, finished.model, finished.folder, paths)
     return done
+
+
+def earlier(path: Path) -> list[Path]:
+    """Datasets of the windows before that of ``path``, oldest first, the current version each.
+
+    ``path`` is ``<root>/<wiki>/<window>/v<version>``, as is what is found.
+    """
+    start = _start(path)
+    found = [(_start(current), current) for current in datasets(path.parent.parent)]
+    return [other for begins, other in sorted(found) if begins < start]
+
+
+def datasets(root: Path) -> list[Path]:
+    """The current version of every window below ``<root>/<window>/v<version>``, by time."""
+    found = []
+    for window in root.iterdir():
+        versions = [p for p in window.glob("v*") if (p / "manifest.json").exists()]
+        index = window / "index.json"
+        number = files.read_json(index).get("current") if index.exists() else None
+        if number is not None:
+            versions = [p for p in versions if p.name == f"v{number}"]
+        if versions:
+            found.append(max(versions, key=lambda p: int(p.name.removeprefix("v"))))
+    return sorted(found, key=_start)
+
+
+def _start(path: Path) -> str:
+    data = dataset.open_folder(path, verify=False).data
+    return str(data.get("start") or data.get("window"))
 
 
 def _window(
@@ -206,7 +237,7 @@ def _window(
     return _train(study, key, settings, inputs)
 
 
-def _train(study: Study, key: Key, settings: Any, inputs: train.Inputs) -> Run:  # noqa: ANN401 - TrainSettings
+def _train(study: Study, key: Key, settings: TrainSettings, inputs: train.Inputs) -> Run:
     if study.tell:
         study.tell(f"train {key}")
     observe = study.observe
@@ -228,6 +259,6 @@ def _check_order(windows: Sequence[WindowData]) -> None:
     found = [dataset.open_folder(w.dataset, verify=False).data for w in windows]
     if len({d.get("wiki") for d in found}) != 1:
         raise DatasetError("the windows of a study must be of one wiki")
-    starts = [str(d.get("start") or d.get("window")) for d in found]
+    starts = [_start(w.dataset) for w in windows]
     if starts != sorted(set(starts)):
         raise DatasetError(f"windows must be in order of time, found {', '.join(starts)}")

@@ -7,6 +7,7 @@ and 2 of the figures are the paper's; the others follow its sections.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from trainer.runs import INITIAL, Run
@@ -346,7 +347,7 @@ def transfer(data: Collected, label: str, trained: Sequence[str]) -> tuple[Cell,
     ]
     forward = [
         _minus(log(label, before, w, "changed"), log(NOT_UPDATED, INITIAL, w, "changed"))
-        for before, w in zip(trained, trained[1:], strict=False)
+        for before, w in pairwise(trained)
     ]
     return forgetting, _mean(backward), _mean(forward)
 

@@ -1,0 +1,120 @@
+"""``[trainer]`` in the settings file: what is trained when a window closes.
+
+::
+
+    [trainer]
+    on = "cut"                          # or "reconciled"
+    on_close = ["diff", "kadapter"]
+    start = "models/gpt2-large"
+    corpus = "corpora/2026-08"          # whole articles as of the first boundary
+    runs = "runs"
+    [trainer.settings]
+    "batch" = 32
+    "lora.rank" = 16
+"""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from trainer import evaluate, study
+from trainer.config import Preset
+from trainer.dataset import open_folder
+from trainer.runs import Run, Runs
+from trainer.study import Observer, Study, WindowData
+from twiki.config import Section
+from twiki.errors import ConfigError
+
+
+class TrainerConfig(Section, frozen=True, kw_only=True):
+    """The section. Paths are relative to where the command runs."""
+
+    on: Literal["cut", "reconciled"] = "cut"
+    """When training starts: when version 1 is cut, or when the window is reconciled."""
+    on_close: tuple[str, ...] = ()
+    """Methods, ``all`` for the paper's six; empty: nothing is trained."""
+    preset: Preset = "recommended"
+    start: str | None = None
+    """Model folder or hub name that Initial trains on."""
+    initial: str | None = None
+    """An initial model that exists already."""
+    corpus: Path | None = None
+    """Whole articles as of the first boundary (``twiki corpus``)."""
+    corpora: Path | None = None
+    """Folder with a corpus a window, by its name, as of its end: what Full trains on."""
+    runs: Path = Path("runs")
+    parts: tuple[evaluate.Part, ...] = ("extrinsic", "intrinsic")
+    tagger: str | None = None
+    sinks: tuple[str, ...] = ()
+    device: str = "auto"
+    settings: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Settings of every method but Initial, over the preset; dotted names reach into parts."""
+    initial_settings: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+def read_section(data: dict[str, Any]) -> TrainerConfig:
+    """Check the section.
+
+    Raises:
+        ConfigError: an unknown name, a value that does not fit, or a method there is not.
+    """
+    try:
+        config = msgspec.convert(data, TrainerConfig, dec_hook=_path)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"[trainer]: {error}") from error
+    study.wanted(config.on_close)
+    return config
+
+
+def make_study(config: TrainerConfig, *, observe: Observer | None = None) -> Study:
+    """The study that the section describes."""
+    return Study(
+        runs=Runs(config.runs),
+        corpus=config.corpus,
+        start=config.start,
+        initial=config.initial,
+        methods=study.wanted(config.on_close),
+        preset=config.preset,
+        changes=dict(config.settings),
+        method_changes={"initial": dict(config.initial_settings)},
+        evaluation=evaluate.EvaluateSettings(parts=config.parts, tagger=config.tagger),
+        sinks=config.sinks,
+        device=config.device,
+        observe=observe,
+    )
+
+
+def on_close(config: TrainerConfig, dataset: Path, *, observe: Observer | None = None) -> list[Run]:
+    """Train every method of ``on_close`` on a window's dataset, each once, and evaluate it.
+
+    ``dataset`` is ``<root>/<wiki>/<window>/v<version>``; earlier windows are found beside it.
+    The dataset is only read, so a failure here leaves it as it is; calling again goes on.
+
+    Raises:
+        TrainerError: see :func:`trainer.train.run`.
+        DatasetError: the dataset breaks its contract.
+    """
+    if not config.on_close:
+        return []
+    plan = make_study(config, observe=observe)
+    earlier = [window_data(path, config) for path in study.earlier(dataset)]
+    runs = study.train_window(plan, window_data(dataset, config), earlier)
+    for run in runs:
+        study.evaluate_run(plan, run.model, run.folder, [dataset])
+    return runs
+
+
+def window_data(dataset: Path, config: TrainerConfig) -> WindowData:
+    """A dataset with the corpus as of its end, where ``corpora`` has one."""
+    corpus = None
+    if config.corpora:
+        name = str(open_folder(dataset, verify=False).data["window"])
+        corpus = config.corpora / name if (config.corpora / name).exists() else None
+    return WindowData(dataset, corpus)
+
+
+def _path(kind: type, value: object) -> object:
+    if kind is Path and isinstance(value, str):
+        return Path(value)
+    raise NotImplementedError(f"{kind} is not a type of setting")
