@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -18,7 +19,6 @@ from stream import answers
 from stream.sorting import Item, sort
 from twiki.config import WikiConfig
 from twiki.dumps import xml
-from twiki.dumps.compression import DumpFile
 from twiki.errors import SourceError
 from twiki.records import Change, ChangeKind, ContentModel, Revision
 
@@ -99,7 +99,16 @@ def folder_revisions(folder: Path, wiki: WikiConfig) -> Iterator[Revision]:
         yield _entity_revision(path.read_bytes(), str(path), wiki, before)
 
 
-def tar_revisions(file: DumpFile, wiki: WikiConfig) -> Iterator[Revision]:
+class Readable(Protocol):
+    """An open file that knows where it lies; a :class:`~twiki.dumps.compression.DumpFile`."""
+
+    path: Path
+
+    def read(self, size: int = -1) -> bytes:
+        """The next ``size`` bytes, fewer at the end."""
+
+
+def tar_revisions(file: Readable, wiki: WikiConfig) -> Iterator[Revision]:
     """EntityData of an open tar in the order of its members, which must be that of time.
 
     Raises:

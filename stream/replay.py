@@ -13,6 +13,7 @@ compressed.
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from stream.events import Canary, Decoded, Decoder, NamespaceOf, Reason, Rejected, english_namespace
 from stream.history import dump_revisions, folder_revisions, tar_revisions
@@ -65,15 +66,19 @@ def _plain(path: Path, head: bytes, settings: Settings, decoder: Decoder) -> Ite
         if head.startswith(_SSE):
             yield from _transcript(iter(lambda: file.read(1 << 20), b""), settings, decoder)
         else:
-            yield from tar_revisions(_Plain(path, file), settings.wiki)  # type: ignore[arg-type]  # it only reads
+            yield from tar_revisions(_Plain(path, file), settings.wiki)
 
 
 class _Plain:
     """An open file with its path, as the tar reader wants it."""
 
-    def __init__(self, path: Path, file: object) -> None:
+    def __init__(self, path: Path, file: BinaryIO) -> None:
         self.path = path
-        self.read = file.read  # type: ignore[attr-defined]
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        """The next ``size`` bytes."""
+        return self._file.read(size)
 
 
 def _opened(path: Path, head: bytes, settings: Settings, decoder: Decoder) -> Iterator[Item]:
