@@ -114,7 +114,12 @@ def train_initial(study: Study, wiki: str) -> Path | str:
     return _train(study, key, settings, inputs).model
 
 
-def train_window(study: Study, window: WindowData, earlier: Sequence[WindowData] = ()) -> list[Run]:
+def train_window(
+    study: Study,
+    window: WindowData,
+    earlier: Sequence[WindowData] = (),
+    initial: Path | str | None = None,
+) -> list[Run]:
     """Update with every method of the study; runs that are finished are returned as they are.
 
     ``earlier`` are the windows before, oldest first: a method starts from its run of the
