@@ -18,7 +18,7 @@ import lzma
 import queue
 import threading
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -59,10 +59,11 @@ class DumpFile:
         except DumpError:
             self._file.close()
             raise
-        self._chunks = self._translated(source)
+        self._source = self._translated(source)
+        self._chunks: Iterator[bytes] = self._source
         self._ahead: _ReadAhead | None = None
         if self.format in ("gzip", "xz", "zstd"):
-            self._ahead = _ReadAhead(self._chunks)
+            self._ahead = _ReadAhead(self._source)
             self._chunks = iter(self._ahead)
         self._rest = b""
 
@@ -72,6 +73,8 @@ class DumpFile:
             rest, self._rest = self._rest, b""
             yield rest
         yield from self._chunks
+        if self._file.closed:
+            raise ValueError(f"{self.path}: read after it was closed")
 
     def read(self, size: int = -1) -> bytes:
         """Return the next ``size`` bytes of text, fewer only at its end; -1: all of them."""
@@ -94,6 +97,7 @@ class DumpFile:
         """Stop decompressing and close the file."""
         if self._ahead is not None:
             self._ahead.close()
+        self._source.close()
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -107,7 +111,9 @@ class DumpFile:
     ) -> None:
         self.close()
 
-    def _translated(self, source: Callable[["DumpFile"], Iterator[bytes]]) -> Iterator[bytes]:
+    def _translated(
+        self, source: Callable[["DumpFile"], Iterator[bytes]]
+    ) -> Generator[bytes, None, None]:
         """Name the file and the place in every error of a decompressor."""
         try:
             yield from source(self)
@@ -140,7 +146,8 @@ class _ReadAhead:
 
     def __init__(self, items: Iterator[bytes]) -> None:
         self._items = items
-        self._queue: queue.Queue[bytes | BaseException | None] = queue.Queue(_AHEAD)
+        self._queue: queue.Queue[bytes | DumpError | None] = queue.Queue(_AHEAD)
+        self._finished = False
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="decompress", daemon=True)
         self._thread.start()
@@ -150,12 +157,13 @@ class _ReadAhead:
             for item in self._items:
                 if not self._put(item):
                     return
+            self._finished = True
         except DumpError as error:
             self._put(error)
-        else:
+        finally:
             self._put(None)
 
-    def _put(self, item: bytes | BaseException | None) -> bool:
+    def _put(self, item: bytes | DumpError | None) -> bool:
         while not self._stopped.is_set():
             try:
                 self._queue.put(item, timeout=0.1)
@@ -165,13 +173,16 @@ class _ReadAhead:
         return False
 
     def __iter__(self) -> Iterator[bytes]:
-        while True:
+        while not self._stopped.is_set():
             item = self._queue.get()
-            if item is None:
-                return
-            if isinstance(item, BaseException):
+            if isinstance(item, DumpError):
                 raise item
-            yield item
+            if item is not None:
+                yield item
+            elif self._finished:
+                return
+            else:
+                raise RuntimeError("the decompressing thread died")
 
     def close(self) -> None:
         self._stopped.set()

@@ -69,6 +69,16 @@ def test_a_reader_that_stops_early_leaves_nothing_running(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [*FORMATS, "plain"])
+def test_a_closed_dump_gives_nothing_more(tmp_path, name):
+    dump = open_dump(write(tmp_path, FORMATS.get(name, bytes)(TEXT * 4)))
+    chunks = dump.chunks()
+    next(chunks)
+    dump.close()
+    with pytest.raises(ValueError, match="read after it was closed"):
+        list(chunks)
+
+
+@pytest.mark.parametrize("name", [*FORMATS, "plain"])
 def test_reading_by_size_gives_the_same_text(tmp_path, name):
     with open_dump(write(tmp_path, FORMATS.get(name, bytes)(TEXT))) as dump:
         pieces = list(iter(lambda: dump.read(70_001), b""))

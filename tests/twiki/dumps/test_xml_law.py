@@ -117,14 +117,14 @@ def outcome(reader, text, size, skip=None):
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(exports(), st.sampled_from([1, 7, 64, 1 << 20]), st.sets(st.integers(1, 6)))
 def test_both_walks_give_the_same_items_whatever_is_skipped(text, size, had):
     for skip in (None, lambda _, rev: rev in had, lambda page, rev: (page + rev) % 2 == 0):
         assert outcome(scan, text, size, skip) == outcome(walk, text, 1 << 20, skip)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(exports(), st.data())
 @example(b"<mediawiki></mediawiki><page/>", None)
 def test_both_walks_refuse_the_same_damage(text, data):
