@@ -6,6 +6,8 @@ By the classes that it is an instance of (P31), from a table of the most used on
 
 import re
 import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
 
@@ -45,3 +47,18 @@ def kind(entity: Entity | None) -> str:
 def object_kind(fact: Fact, entity: Entity | None) -> str:
     """The kind of a fact's object: of ``entity`` where it is one, else of its data type."""
     return kind(entity) if fact.is_entity else _LITERALS.get(fact.datatype, _TEXT)
+
+
+def count(
+    facts: Iterable[Fact], entity: Callable[[str], Entity | None]
+) -> dict[str, dict[str, int]]:
+    """Kinds of the subjects and objects of facts, as ``stats.json`` has them.
+
+    ``entity`` gives the entity of an id as of the window's end.
+    """
+    subjects: Counter[str] = Counter()
+    objects: Counter[str] = Counter()
+    for fact in facts:
+        subjects[kind(entity(fact.subject))] += 1
+        objects[object_kind(fact, entity(fact.object) if fact.is_entity else None)] += 1
+    return {"subjects": dict(subjects), "objects": dict(objects)}

@@ -2,7 +2,7 @@ import tomllib
 from importlib import resources
 
 from twiki.records import Entity, Fact
-from twiki.windows.kinds import kind, object_kind, order, table
+from twiki.windows.kinds import count, kind, object_kind, order, table
 
 
 def instance_of(*classes):
@@ -51,3 +51,16 @@ def test_no_class_stands_twice_in_the_table():
     ]
     assert len(listed) == len(set(listed)) == len(table())
     assert order() == ("person", "taxon", "event", "work", "organisation", "place", "other")
+
+
+def test_the_kinds_of_subjects_and_objects_are_counted():
+    entities = {"Q1": instance_of("Q5"), "Q2": instance_of("Q515")}
+    facts = [
+        Fact(subject="Q1", relation="P19", object="Q2"),
+        Fact(subject="Q1", relation="P569", object="1815", datatype="time"),
+        Fact(subject="Q9", relation="P1", object="Q8"),
+    ]
+    assert count(facts, entities.get) == {
+        "subjects": {"person": 2, "other": 1},
+        "objects": {"place": 1, "time": 1, "other": 1},
+    }
