@@ -1,6 +1,7 @@
 """Settings of the edge: section ``[stream]``, and the only place that reads the environment.
 
-``TWIKI_CONTACT`` and ``TWIKI_TOKEN`` win over the file; the token has no place in a file.
+``TWIKI_CONTACT``, ``TWIKI_TOKEN`` and ``TWIKI_KAFKA_PASSWORD`` win over the file; secrets have no
+place in a file.
 Wikimedia's hosts refuse nameless clients (T400119), so we refuse first::
 
     settings = read_settings(Path("twiki.toml"))
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -115,10 +116,62 @@ class StreamConfig(Section, frozen=True, kw_only=True):
             raise ValueError("streams must name at least one stream")
 
 
+class KafkaConfig(Section, frozen=True, kw_only=True):
+    """``[kafka]``: the brokers, the topics, and how workers share them."""
+
+    brokers: tuple[str, ...] = ("127.0.0.1:9092",)
+    prefix: str = "twiki"
+    """Begins the name of every topic and consumer group: two systems can share brokers."""
+    partitions: int = 8
+    """Of every topic; fixed once there is data, since keys are bound to partitions."""
+    replication: int = 1
+    max_record_bytes: int = 8 << 20
+    """Largest record of any topic: the limit of producers, topics and fetches alike."""
+    retention_days: int = 30
+    """How long changes, diff sentences, facts and dead letters are kept."""
+    compaction_lag_hours: int = 24
+    """A record stays so long whatever came after it; hidden text goes soon after."""
+
+    security: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    username: str = ""
+    password: str = ""
+    """From ``TWIKI_KAFKA_PASSWORD``."""
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+
+    transactions: bool = True
+    """The fence against zombies; False for brokers without transactions."""
+    session_seconds: float = 30.0
+    """A worker silent for so long loses its partitions."""
+    batch_records: int = 256
+    batch_seconds: float = 0.1
+    """A worker commits after so many records or so much time."""
+    commit_seconds: float = 1.0
+    standbys: int = 0
+    """Copies of each partition's state kept warm on other workers."""
+    cache_bytes: int = 32 << 20
+    """RocksDB's block cache, shared by the partitions of a worker."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use.
+
+        Raises:
+            ValueError: which msgspec reports with the path of the value.
+        """
+        for name in ("partitions", "replication", "max_record_bytes", "batch_records"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+        if not self.brokers:
+            raise ValueError("brokers must name at least one broker, e.g. 127.0.0.1:9092")
+
+
 class Settings(CoreConfig, frozen=True, kw_only=True):
     """All sections of the file that the streaming commands read."""
 
     stream: StreamConfig = StreamConfig()
+    kafka: KafkaConfig = KafkaConfig()
     trainer: dict[str, Any] = msgspec.field(default_factory=dict)
     """Checked by the trainer, which the edge does not know."""
 
@@ -138,7 +191,10 @@ def read_settings(
     stream = msgspec.structs.replace(
         settings.stream, **{name: value for name, value in named.items() if value}
     )
-    return msgspec.structs.replace(settings, stream=stream)
+    kafka = settings.kafka
+    if password := environ.get("TWIKI_KAFKA_PASSWORD"):
+        kafka = msgspec.structs.replace(kafka, password=password)
+    return msgspec.structs.replace(settings, stream=stream, kafka=kafka)
 
 
 def user_agent(stream: StreamConfig) -> str:

@@ -1,0 +1,303 @@
+"""Kafka topics: names, partitions, keys, retention, and what a record says. The one place.
+
+::
+
+    changes            what the source told, by wiki and title          (bridge → hydrator)
+    needs              revisions that state lacks, by page               (worker → hydrator)
+    revisions-pages    changes with their content, by page               (hydrator → article worker)
+    revisions-entities the same by entity                                (hydrator → entity worker)
+    pages-changelog    state of every page, of every entity              (worker → itself, cut)
+    entities-changelog
+    sentences · facts  the live feed                                     (worker → readers)
+    dead               what could not be used, with the reason
+    windows            announcements: closed, dataset written            (bridge, cut → listener)
+    positions          where the bridge stands, what topics there were
+
+All topics have the same number of partitions and :func:`partition_of` chooses among them from
+the raw bytes of the key, so that a page has one partition number everywhere. Values are JSON
+(schemas in ``deploy/schemas``), but for the changelogs: versioned bytes
+(:mod:`stream.cluster.state`).
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+from zlib import crc32
+
+import msgspec
+
+from stream.settings import KafkaConfig
+from twiki.errors import SourceError
+from twiki.records import Change, Revision
+
+VERSION = 1
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
+_MARGIN = 64 << 10
+"""Room for key, headers and framing around the largest value."""
+
+
+class Topic(StrEnum):
+    """A topic's name without the prefix."""
+
+    CHANGES = "changes"
+    NEEDS = "needs"
+    PAGES = "revisions-pages"
+    ENTITIES = "revisions-entities"
+    PAGES_CHANGELOG = "pages-changelog"
+    ENTITIES_CHANGELOG = "entities-changelog"
+    SENTENCES = "sentences"
+    FACTS = "facts"
+    DEAD = "dead"
+    WINDOWS = "windows"
+    POSITIONS = "positions"
+
+
+class Role(StrEnum):
+    """What a worker does."""
+
+    HYDRATOR = "hydrator"
+    ARTICLE = "article"
+    ENTITY = "entity"
+
+
+REVISIONS = {Role.ARTICLE: Topic.PAGES, Role.ENTITY: Topic.ENTITIES}
+CHANGELOGS = {Role.ARTICLE: Topic.PAGES_CHANGELOG, Role.ENTITY: Topic.ENTITIES_CHANGELOG}
+COMPACTED = frozenset(
+    [
+        Topic.PAGES,
+        Topic.ENTITIES,
+        Topic.PAGES_CHANGELOG,
+        Topic.ENTITIES_CHANGELOG,
+        Topic.POSITIONS,
+    ]
+)
+
+
+class Spec(NamedTuple):
+    """A topic as it is created."""
+
+    name: str
+    partitions: int
+    replication: int
+    config: dict[str, str]
+
+
+def name_of(topic: Topic, config: KafkaConfig) -> str:
+    """The topic's full name."""
+    return f"{config.prefix}.{topic}"
+
+
+def group_of(role: Role, config: KafkaConfig) -> str:
+    """The consumer group, which is also the Faust application's id."""
+    return f"{config.prefix}-{role}"
+
+
+def specs(config: KafkaConfig) -> list[Spec]:
+    """Every topic, ready to be created."""
+    return [
+        Spec(name_of(topic, config), config.partitions, config.replication, _config(topic, config))
+        for topic in Topic
+    ]
+
+
+def _config(topic: Topic, config: KafkaConfig) -> dict[str, str]:
+    limits = {"max.message.bytes": str(config.max_record_bytes + _MARGIN)}
+    if topic not in COMPACTED:
+        return {
+            **limits,
+            "cleanup.policy": "delete",
+            "retention.ms": str(config.retention_days * _DAY_MS),
+        }
+    lag = config.compaction_lag_hours * _HOUR_MS
+    compacted = {**limits, "cleanup.policy": "compact", "min.compaction.lag.ms": str(lag)}
+    if topic in (Topic.PAGES, Topic.ENTITIES):
+        # A text hidden at the source must go: its page's next record replaces it.
+        compacted["max.compaction.lag.ms"] = str(max(lag, 1))
+        compacted["segment.ms"] = str(max(lag, _HOUR_MS))
+    return compacted
+
+
+def request_bytes(config: KafkaConfig) -> int:
+    """Largest request of a producer: one record of the greatest size with its framing."""
+    return config.max_record_bytes + _MARGIN
+
+
+# --- keys ---------------------------------------------------------------------------------
+
+
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition of a key, in every topic."""
+    return crc32(key) % partitions
+
+
+def change_key(change: Change) -> bytes:
+    """Key of a change: wiki and title as found, since not every event has a page id."""
+    return f"{change.wiki}:{change.title or ''}".encode("utf-8", "surrogatepass")
+
+
+def page_key(wiki: str, page: int | str) -> bytes:
+    """Key of a page or entity."""
+    return f"{wiki}:{page}".encode()
+
+
+def parse_page_key(key: bytes) -> int | str:
+    """The page id or entity id in a key."""
+    _, _, page = key.decode().rpartition(":")
+    return int(page) if page.isdigit() else page
+
+
+# --- records ------------------------------------------------------------------------------
+
+
+class _Told(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", omit_defaults=False):
+    """Base of all JSON records."""
+
+    v: int = VERSION
+
+
+class ChangeRecord(_Told, frozen=True, kw_only=True, tag="change"):
+    """``changes``: an event. ``closed`` and ``first`` are the bridge's clock (see Epoch)."""
+
+    change: Change
+    first: int
+    """Oldest boundary that is kept, in milliseconds."""
+    closed: int = 0
+    """End of the last window that had closed when the event arrived; decides lateness."""
+
+
+class NeedRecord(_Told, frozen=True, kw_only=True, tag="need"):
+    """``needs``: a revision whose content the state of ``page`` lacks."""
+
+    wiki: str
+    page: int | str
+    rev_id: int
+    first: int
+
+
+class RevisionRecord(_Told, frozen=True, kw_only=True, tag="revision"):
+    """``changes`` (from a recording) and ``revisions-*``: a change with its content."""
+
+    revision: Revision
+    first: int
+    closed: int = 0
+    page: int | str | None = None
+    """The page where the revision does not say it."""
+    supplied: bool = False
+    """Asked for by id: it was always there, never late."""
+
+
+class CloseRecord(_Told, frozen=True, kw_only=True, tag="close"):
+    """``changes``, ``revisions-*``: all that came before the window's close is before this."""
+
+    start: int
+    end: int
+    first: int
+    source: int | None = None
+    """``revisions-*``: the partition of ``changes`` that it came through."""
+
+
+class ReconciledRecord(_Told, frozen=True, kw_only=True, tag="reconciled"):
+    """``revisions-*``: all corrections of a reconcile run are before this."""
+
+    start: int
+    end: int
+    run: str
+    count: int
+    policy: str
+    first: int
+
+
+class WindowRecord(_Told, frozen=True, kw_only=True, tag="window"):
+    """``windows``: a window closed, or a dataset of it was written."""
+
+    event: str
+    """``closed`` or ``dataset``."""
+    window: str
+    wiki: str
+    version: int | None = None
+    folder: str | None = None
+
+
+class DeadRecord(_Told, frozen=True, kw_only=True, tag="dead"):
+    """``dead``: something that could not be used."""
+
+    id: str
+    reason: str
+    detail: str = ""
+    raw: bytes = b""
+    """The bytes as they came, bounded; base64 in JSON."""
+    position: str = ""
+
+
+class BridgeRecord(_Told, frozen=True, kw_only=True, tag="bridge"):
+    """``positions``: how far the bridge is; everything before it is acknowledged."""
+
+    positions: bytes
+    watermarks: dict[str, int]
+    first: int
+    closed: int
+    sent: int = 0
+    """Changes sent since the beginning."""
+
+
+class TopicsRecord(_Told, frozen=True, kw_only=True, tag="topics"):
+    """``positions``: the topics that a role's state was made with, by their ids."""
+
+    role: str
+    source: str
+    changelog: str
+    generation: int = 0
+    """Counts how often the source topic was made anew: its offsets begin at 0 then."""
+
+
+Record = (
+    ChangeRecord
+    | NeedRecord
+    | RevisionRecord
+    | CloseRecord
+    | ReconciledRecord
+    | WindowRecord
+    | DeadRecord
+    | BridgeRecord
+    | TopicsRecord
+)
+OF_TOPIC: dict[Topic, tuple[type[_Told], ...]] = {
+    Topic.CHANGES: (ChangeRecord, RevisionRecord, CloseRecord),
+    Topic.NEEDS: (NeedRecord,),
+    Topic.PAGES: (RevisionRecord, CloseRecord, ReconciledRecord),
+    Topic.ENTITIES: (RevisionRecord, CloseRecord, ReconciledRecord),
+    Topic.DEAD: (DeadRecord,),
+    Topic.WINDOWS: (WindowRecord,),
+    Topic.POSITIONS: (BridgeRecord, TopicsRecord),
+}
+"""Which records a topic holds; the live feed holds :data:`twiki.live.Output`."""
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Record)
+
+
+class BadRecordError(ValueError):
+    """A record that is none of ours: a poison record."""
+
+
+def encode(record: Record) -> bytes:
+    """A record as JSON."""
+    return _encoder.encode(record)
+
+
+def decode(data: bytes | None) -> Record:
+    """The record in ``data``.
+
+    Raises:
+        BadRecordError: no JSON of ours, or of another version.
+        SourceError: written by a newer program: going on would lose it.
+    """
+    try:
+        record: Record = _decoder.decode(data or b"")
+    except (msgspec.DecodeError, ValueError) as error:
+        raise BadRecordError(str(error)) from error
+    if record.v > VERSION:
+        raise SourceError(
+            f"a record of version {record.v}, this program reads {VERSION}: update this program"
+        )
+    return record
