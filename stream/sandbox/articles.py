@@ -1,5 +1,7 @@
 """How articles are written: sentences that state facts, sentences that fill, whole articles."""
 
+from collections.abc import Callable
+
 from stream.sandbox.items import Item, Value
 from stream.sandbox.prose import (
     CONVERSIONS,
@@ -89,24 +91,29 @@ def fact(scene: Scene, subject: Subject, relation: Relation, value: Value) -> Se
 
 def filler(scene: Scene, patterns: tuple[str, ...] = _FILLERS) -> Sentence:
     """A sentence that states no fact of the repository."""
-    rng, words = scene.rng, scene.words
-    person = scene.names[rng.choice(scene.pools["person"])]
-    pattern = rng.choice(patterns)
-    values = {
-        "year": plain(str(rng.randint(1700, 2024))),
-        "year2": plain(str(rng.randint(2025, 2039))),
-        "number": plain(str(rng.randint(2, 90))),
-        "adjective": plain(rng.choice(ADJECTIVES)),
-        "adjective2": plain(rng.choice(ADJECTIVES)),
-        "noun": rng.choice((plain, plain, link, italic))(rng.choice(NOUNS)),
-        "noun2": plain(rng.choice(NOUNS)),
-        "trade": link(rng.choice(TRADES)),
-        "trade2": plain(rng.choice(TRADES)),
-        "place": link(scene.names[rng.choice(scene.pools["city"])]),
-        "person": rng.choice((plain, link))(person),
-        "distance": kilometres(rng.choice(tuple(CONVERSIONS))),
-        "word": foreign(words.word(), "fi") if "{word}" in pattern else plain(""),
+    rng, pools = scene.rng, scene.pools
+    choice = rng.choice
+
+    def person() -> Inline:
+        return choice((plain, link))(scene.names[choice(pools["person"])])
+
+    makers: dict[str, Callable[[], Inline]] = {
+        "year": lambda: plain(str(rng.randint(1700, 2024))),
+        "year2": lambda: plain(str(rng.randint(2025, 2039))),
+        "number": lambda: plain(str(rng.randint(2, 90))),
+        "adjective": lambda: plain(choice(ADJECTIVES)),
+        "adjective2": lambda: plain(choice(ADJECTIVES)),
+        "noun": lambda: choice((plain, plain, link, italic))(choice(NOUNS)),
+        "noun2": lambda: plain(choice(NOUNS)),
+        "trade": lambda: link(choice(TRADES)),
+        "trade2": lambda: plain(choice(TRADES)),
+        "place": lambda: link(scene.names[choice(pools["city"])]),
+        "person": person,
+        "distance": lambda: kilometres(choice(tuple(CONVERSIONS))),
+        "word": lambda: foreign(scene.words.word(), "fi"),
     }
+    pattern = choice(patterns)
+    values = {name: make() for name, make in makers.items() if f"{{{name}}}" in pattern}
     source = reference(scene) if rng.random() < 0.3 else ""  # noqa: PLR2004 - some have one
     return sentence(pattern, "", source, **values)
 

@@ -148,8 +148,8 @@ class Books(Record, frozen=True):
         the diffset does.
     ``facts_changed``, ``facts_unchanged``, ``facts_removed``
         ``{subject, relation, object, class, previous_objects}`` with ids, or the rendered
-        text of a literal. Changed and removed: of every entity. Unchanged: chosen at
-        ``unchanged_rate``. Removed facts carry ``listed``: whether the subject had a sitelink
+        text of a literal. Changed and removed: of every entity. Unchanged: all of
+        them, as chosen at a rate of 1. Removed facts carry ``listed``: whether the subject had a sitelink
         at the start, so that ``facts_removed.parquet`` lists it.
     ``probes_changed``, ``probes_unchanged``
         ``{subject, relation, object}`` as texts, ``ids`` (the triple), ``class``,

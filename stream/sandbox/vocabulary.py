@@ -61,15 +61,15 @@ class Vocabulary:
 
     def named(self, pattern: str) -> str:
         """A name by a pattern with ``{place}``, ``{family}``, ``{adjective}``, ``{noun}``."""
-        rng = self._rng
-        return self._fresh(
-            lambda: pattern.format(
-                place=self._stem() + rng.choice(_PLACES),
-                family=self._stem() + rng.choice(_FAMILIES),
-                adjective=rng.choice(ADJECTIVES).title(),
-                noun=rng.choice(NOUNS).title(),
-            )
-        )
+        choice = self._rng.choice
+        makers: dict[str, Callable[[], str]] = {
+            "place": lambda: self._stem() + choice(_PLACES),
+            "family": lambda: self._stem() + choice(_FAMILIES),
+            "adjective": lambda: choice(ADJECTIVES).title(),
+            "noun": lambda: choice(NOUNS).title(),
+        }
+        used = {name: make for name, make in makers.items() if f"{{{name}}}" in pattern}
+        return self._fresh(lambda: pattern.format(**{name: make() for name, make in used.items()}))
 
     def word(self) -> str:
         """A made-up lower-case word of a foreign language."""
@@ -105,7 +105,7 @@ class Vocabulary:
         return rng.choice(_ONSETS) + middle
 
     def _fresh(self, draw: Callable[[], str]) -> str:
-        for _ in range(200):
+        for _ in range(20):
             name = draw()
             if name.casefold() not in self._used:
                 self._used.add(name.casefold())
