@@ -145,12 +145,12 @@ class Books(Record, frozen=True):
         article with a diff sentence; kind ``new_article`` or ``updated``; ``sentences`` is
         ``[{kind, text, replaced, paragraph}]`` in reading order (``kind`` and ``replaced``
         are this world's own pairing and not meant for comparison); ``text`` joins them as
-        the diffset does.
+        the diffset does; ``removed`` are all sentences lost, those replaced among them.
     ``facts_changed``, ``facts_unchanged``, ``facts_removed``
         ``{subject, relation, object, class, previous_objects}`` with ids, or the rendered
         text of a literal. Changed and removed: of every entity. Unchanged: all of
-        them, as chosen at a rate of 1. Removed facts carry ``listed``: whether the subject had a sitelink
-        at the start, so that ``facts_removed.parquet`` lists it.
+        them, as chosen at a rate of 1. Removed facts carry ``listed``: whether the subject
+        had a sitelink at the start, so that ``facts_removed.parquet`` lists it.
     ``probes_changed``, ``probes_unchanged``
         ``{subject, relation, object}`` as texts, ``ids`` (the triple), ``class``,
         ``page_id``, ``page_title``, ``evidence``.
