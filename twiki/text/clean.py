@@ -17,7 +17,7 @@ from twiki.text import inline, sentences
 from twiki.text.blocks import split
 from twiki.text.expand import Expander
 from twiki.text.lines import paragraphs
-from twiki.text.siteinfo import SiteInfo
+from twiki.text.siteinfo import SiteInfo, redirect_end
 from twiki.text.templates import load
 
 _CACHE_BLOCKS = 4096
@@ -52,9 +52,13 @@ class Cleaner:
         text = inline.clear(block)
         if not text.strip():
             return CleanBlock()
+        if (start := redirect_end(text, self._site)) > 0:
+            text = text[start:]
         unknown: Counter[str] = Counter()
         expander = Expander(self._site, self._table, math=self._config.math, unknown=unknown)
         text = expander.expand(text)
+        if self._site.variants and "-{" in text:
+            text = inline.variants(text, self._site.variants)
         text = inline.tags(text)
         text = inline.quotes(text)
         text = inline.external(text)

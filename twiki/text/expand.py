@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from twiki.text.functions import expand_function
-from twiki.text.inline import GONE, NOTE, literal
+from twiki.text.inline import GONE, NOTE, literal, seamed
 from twiki.text.nesting import COMMENT, LINK, TAG, TEMPLATE, scan
 from twiki.text.siteinfo import CATEGORY, FILE, SiteInfo
 from twiki.text.templates import Table, fold
@@ -23,6 +23,10 @@ _LEAF = re.compile(
     re.IGNORECASE,
 )
 _PARTS = re.compile(r"<([a-z]++)([^<>]*)>(.*)</[a-z]+\s*>\Z", re.IGNORECASE | re.DOTALL)
+_MEDIA = re.compile(
+    r"\.(?:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm|mp[34]|pdf|djvu)\s*\Z", re.IGNORECASE
+)
+"""A file, whatever its namespace is called on this wiki."""
 _REST_OF_LINE = re.compile(r"[ \t]*\n")
 _SUBST = re.compile(r"\s*(?:safesubst|subst)\s*:", re.IGNORECASE)
 _INLINE = re.compile(r"\binline\b", re.IGNORECASE)
@@ -109,13 +113,15 @@ class Expander:
         if not prefix:
             return False
         space = self.site.names.get(prefix.replace("_", " "))
-        return space in (FILE, CATEGORY) or (space is None and prefix in self.site.languages)
+        if space is None:
+            return prefix in self.site.languages or _MEDIA.search(target) is not None
+        return space in (FILE, CATEGORY)
 
     def _shown(self, target: str, label: str | None) -> str:
         if ":" in target and self._hides(target):
             return GONE
         if label is not None and label.strip():
-            return label
+            return seamed(label)
         shown = target.strip().removeprefix(":").lstrip()
         if label is not None:  # [[Foo (bar)|]]: the pipe trick
             shown = re.sub(r"\s*\([^()]*\)\Z", "", shown.partition(":")[2] or shown)
@@ -170,7 +176,7 @@ class Expander:
         short = self._short_name(name)
         known, expansion = self.table.find(fold(short))
         if expansion is not None:
-            return expansion(Parameters(self, short, arguments, depth)) or GONE
+            return seamed(expansion(Parameters(self, short, arguments, depth))) or GONE
         if not known and short:
             self.unknown[" ".join(short.replace("_", " ").split())[:80]] += 1
         return GONE

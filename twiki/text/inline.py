@@ -2,7 +2,8 @@
 
 All functions take and give one string. Two marks stand for what earlier steps dropped, so
 that the space and punctuation around it can be mended: ``GONE`` for templates, images and
-tables, ``NOTE`` for references, which hang on the text before them.
+tables, ``NOTE`` for references, which hang on the text before them. ``SEAM`` keeps the quote
+marks inside a link or template apart from those outside.
 """
 
 import re
@@ -11,6 +12,7 @@ from html.entities import html5
 
 GONE = "\x02"
 NOTE = "\x03"
+SEAM = "\x04"
 
 _UNWANTED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x84\x86-\x9f\xad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064"
@@ -35,7 +37,10 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)((?:[\s/][^<>]*+)?)>")
 _HIDDEN = re.compile(
     r"<(span|div)\s[^<>]*display:\s*none[^<>]*>[^<]*(?:<br\s*/?>[^<]*)*</\1\s*>", re.IGNORECASE
 )
-_RAISED = re.compile(r"(?<=[\d)])<sup\b[^<>]*>([^<>]*)</sup\s*>", re.IGNORECASE)
+_RAISED = re.compile(r"(?<=[\w)])<sup\b[^<>]*>([^<>]*)</sup\s*>", re.IGNORECASE)
+_SQUARES = {"2": "²", "3": "³"}
+_EXPONENT = re.compile(r"[-−+–]?\d|[a-z][-−+–]\d")
+_INTEGER = re.compile(r"[-−+–]?\d+")
 _EXTERNAL = re.compile(
     r"\[((?:(?:https?|ftps?|ircs?|git|svn|gopher|telnet|nntp|worldwind):)?//|mailto:|news:|tel:)"
     r"([^\s\[\]<>\"]*)[^\S\n]*+((?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\]",
@@ -82,11 +87,13 @@ def tags(text: str) -> str:
 
 
 def _power(match: re.Match[str]) -> str:
-    """10<sup>6</sup> must not read 106: a caret keeps the two numbers apart."""
+    """10<sup>6</sup> must not read 106: a caret keeps the two apart."""
     value = match[1].strip()
-    if not value or not (value[0].isdigit() or value[0] in "-−+–"):
+    if value in _SQUARES and match.string[match.start() - 1].isalpha():
+        return _SQUARES[value]
+    if not _EXPONENT.match(value):
         return value
-    return f"^{value}" if value.lstrip("-−+–").isdigit() else f"^({value})"
+    return f"^{value}" if _INTEGER.fullmatch(value) else f"^({value})"
 
 
 def _tag(match: re.Match[str]) -> str:
@@ -106,7 +113,13 @@ def quotes(text: str) -> str:
     """Bold and italic marks → nothing; apostrophes that are no marks stay."""
     if "''" not in text:
         return text
-    return "\n".join(_line_quotes(line) if "''" in line else line for line in text.split("\n"))
+    lines = [_line_quotes(line) if "''" in line else line for line in text.split("\n")]
+    return "\n".join(lines).replace(SEAM, "")
+
+
+def seamed(text: str) -> str:
+    """Text that stands inside other text, its quote marks kept apart."""
+    return f"{SEAM}{text}{SEAM}" if "''" in text else text
 
 
 def _line_quotes(line: str) -> str:
@@ -194,3 +207,26 @@ _SWITCH = re.compile(r"__(\w+?)__")
 def switches(text: str, names: frozenset[str]) -> str:
     """Behaviour switches (``__NOTOC__``) → nothing."""
     return _SWITCH.sub(lambda m: GONE if m[1].upper() in names else m[0], text)
+
+
+_VARIANTS = re.compile(r"-\{([^{}]*)\}-")
+_FLAGS = re.compile(r"\s*([A-Z](?:\s*;\s*[A-Z])*)\s*\|")
+_CHOICE = re.compile(r"\s*([a-z]{2,3}(?:-[a-z]+)*)\s*:\s*(.*)", re.DOTALL)
+
+
+def variants(text: str, codes: tuple[str, ...]) -> str:
+    """Language conversion ``-{zh-hans:A;zh-hant:B}-`` → its first choice, hidden → nothing."""
+    return _VARIANTS.sub(lambda m: _variant(m[1], codes), text)
+
+
+def _variant(content: str, codes: tuple[str, ...]) -> str:
+    flags = _FLAGS.match(content)
+    if flags is not None:
+        if set(flags[1]) & {"H", "T", "D"}:
+            return GONE
+        content = content[flags.end() :]
+    for rule in content.split(";"):
+        choice = _CHOICE.match(rule.partition("=>")[2] or rule)
+        if choice is not None and choice[1] in codes:
+            return choice[2].strip()
+    return content

@@ -14,27 +14,35 @@ from itertools import pairwise
 import sentencex
 
 _NEEDS_NUMBER = frozenset(
-    "no nos nr vol vols ch chs chap p pp fig figs eq eqs sec secs art arts op opp lit approx ca c"  # noqa: SIM905
-    " cir reg mag app par para paras ver rev pt pts bk bks act sc col cols".split()
+    "no nos nr vol vols ch chs chap p pp fig figs eq eqs sec secs art arts op opp lit"  # noqa: SIM905
+    " approx ca c cir reg mag app par para paras ver rev pt pts bk bks act sc col cols".split()
 )
 """Abbreviations that end no sentence when a number follows."""
 _NEEDS_WORD = frozenset(
-    "ft ste mt mts sts pt st dr mr mrs ms prof gen gov sen rep lt sgt capt col maj adm cmdr cpl"  # noqa: SIM905
-    " pvt rev hon fr msgr pres supt insp det messrs mme mlle vs cf viz eds ed trans repr".split()
+    "ft ste mt mts sts pt st dr mr mrs ms prof gen gov sen rep lt sgt capt col maj adm"  # noqa: SIM905
+    " cmdr cpl pvt rev hon fr msgr pres supt insp det messrs mme mlle vs cf viz eds ed trans"
+    " repr".split()
 )
 """Abbreviations that stand before a name, and end no sentence when one follows directly."""
 _STARTERS = frozenset(
-    "the a an he she it they we i you this that these those there his her its their our my your"  # noqa: SIM905
-    " in on at by for from with after before during since until while when where as if although though"
-    " because but and or so however also both some many most all each every one two three several"
-    " other another no not what who why how which then thus later today now according despite".split()
+    "the a an he she it they we i you this that these those there his her its their our my"  # noqa: SIM905
+    " your in on at by for from with after before during since until while when where as if"
+    " although though because but and or so however also both some many most all each every"
+    " one two three several other another no not what who why how which then thus later today"
+    " now according despite".split()
 )
 """Words that begin a sentence far more often than a name."""
 _AFTER_TIME = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june"  # noqa: SIM905
-    " july august september october november december est edt cst cdt mst mdt pst pdt gmt utc bst cet"
-    " eastern central pacific local".split()
+    "monday tuesday wednesday thursday friday saturday sunday january february march april"  # noqa: SIM905
+    " may june july august september october november december est edt cst cdt mst mdt pst pdt"
+    " gmt utc bst cet eastern central pacific local".split()
 )
+
+_ORDINALS = frozenset(
+    "de da nb nn no fi et is fo hu cs sk sl hr sr bs pl lv lt lb nds als bar eu hsb dsb".split()  # noqa: SIM905
+)
+"""Languages that write ordinal numbers with a full stop: ``18. Jahrhundert``."""
+_ORDINAL = re.compile(r"(?:^|[\s(–-])\d{1,2}\.\Z")
 
 _LAST_WORD = re.compile(r"(?:^|[\s(\[\"'“‘–—/-])([^\W\d_]+)\.\Z")
 _FIRST_WORD = re.compile(r"[\s\"'“‘«(\[¿¡]*([^\W\d_]+)")
@@ -77,7 +85,9 @@ def segment(paragraph: str, language: str = "en") -> list[str]:
         depth = max(depth + left.count("(") - left.count(")"), 0)
         if depth and len(left) + len(right) < _REACH and right.count(")") > right.count("("):
             continue
-        if not _joins(left.rstrip(), right):
+        before = left.rstrip()
+        ordinal = language in _ORDINALS and _ORDINAL.search(before[-6:]) is not None
+        if not ordinal and not _joins(before, right):
             out.append("".join(parts[start:number]).strip())
             start, depth = number, 0
     out.append("".join(parts[start:]).strip())
@@ -113,7 +123,7 @@ def _joins(left: str, right: str) -> bool:
         # only in edited text: where sentences start with capitals, small letters go on
         begun = _FIRST_WORD.match(left)
         edited = begun is not None and begun[1][0].isupper()
-        return edited and word[1] not in _STARTERS
+        return edited and (left[-1] == "!" or word[1] not in _STARTERS)
     last = _LAST_WORD.search(left[-24:])
     if last is not None:
         short = last[1].lower()

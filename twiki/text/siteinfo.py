@@ -146,6 +146,13 @@ def _upper(letter: str) -> str:
     return letter if len(capital) != 1 or ord(letter) in _GEORGIAN else capital
 
 
+def redirect_end(text: str, site: SiteInfo) -> int:
+    """Where the redirect line at the start of ``text`` ends; 0: there is none."""
+    word = site.redirect_pattern.match(text)
+    link = word and _TARGET.match(text, word.end())
+    return link.end() if link else 0
+
+
 def redirect_target(text: str, site: SiteInfo) -> str | None:
     """Display title that a redirect points to, without fragment; None: it is no redirect."""
     word = site.redirect_pattern.match(text)
