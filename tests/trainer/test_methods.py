@@ -1,0 +1,303 @@
+"""What each method trains, that it starts as the base, and what it leaves behind."""
+
+import copy
+import dataclasses
+
+import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+from trainer import methods, model
+from trainer.methods.kadapter import KAdapterLM
+from trainer.methods.protocol import Plan
+from trainer.train import make_optimizer
+from twiki.errors import ConfigError, TrainerError
+
+EVERYTHING = ["initial", "full", "diff", "recadam", "mixreview", "replay", "merge"]
+LOW_RANK = ["lora", "dora", "pissa"]
+IDS = torch.arange(3, 23)[None]
+
+
+def small(name, **changes):
+    changes = {"lora.rank": 4, "lr": 1e-3, **changes} if name in LOW_RANK else changes
+    return methods.settings_for(name, "recommended", changes)
+
+
+def prepared(folder, name, *, steps=50, initial=None, **changes):
+    base = model.load(folder).module
+    method = methods.method(name)
+    module = method.prepare(copy.deepcopy(base), Plan(small(name, **changes), steps, initial))
+    return base, method, module
+
+
+def logits(module):
+    with torch.no_grad():
+        return model.forward(module.eval(), IDS)
+
+
+def train_a_little(module, method, name, *, steps=8, lr=1e-2, **changes):
+    """A few steps on one row, as the loop does them."""
+    settings = small(name, **changes)
+    optimizer = make_optimizer(settings, module, "cpu")
+    module.train()
+    for step in range(steps):
+        loss = torch.nn.functional.cross_entropy(model.forward(module, IDS)[0, :-1], IDS[0, 1:])
+        torch.autograd.backward(loss)
+        for group in optimizer.param_groups:
+            group["lr"] = lr
+        optimizer.step()
+        method.after_step(step, settings.lr)
+        optimizer.zero_grad()
+    return float(loss.detach())
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+@pytest.mark.parametrize("name", sorted(methods.METHODS))
+def test_step_zero_equals_the_base(folder, name, request):
+    base, _, module = prepared(request.getfixturevalue(folder), name)
+    exact = 0.0 if name not in LOW_RANK else 2e-5
+    assert (logits(base) - logits(module)).abs().max() <= exact
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_these_methods_train_every_parameter(folder, name, request):
+    base, method, module = prepared(request.getfixturevalue(folder), name)
+    assert model.trainable_names(module) == [n for n, _ in base.named_parameters()]
+    train_a_little(module, method, name)
+    before = dict(base.named_parameters())
+    same = [n for n, p in module.named_parameters() if torch.equal(p, before[n])]
+    assert same == []
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+@pytest.mark.parametrize("name", LOW_RANK)
+def test_low_rank_methods_change_the_linear_layers_alone(folder, name, request):
+    base, method, module = prepared(request.getfixturevalue(folder), name)
+    assert all("lora_" in n for n in model.trainable_names(module))
+    train_a_little(module, method, name)
+    merged = method.finish(module)
+    before, after = dict(base.named_parameters()), dict(merged.named_parameters())
+    assert before.keys() == after.keys()
+    changed = {n for n in before if not torch.equal(before[n], after[n])}
+    linear = {
+        n
+        for n, p in before.items()
+        if p.ndim == 2 and not any(part in n for part in ("wte", "wpe", "embed", "lm_head"))
+    }
+    assert changed == linear
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+@pytest.mark.parametrize("name", LOW_RANK)
+def test_merging_changes_no_answer_and_keeps_the_tie(folder, name, request):
+    base, method, module = prepared(request.getfixturevalue(folder), name)
+    train_a_little(module, method, name)
+    before = logits(module)
+    merged = method.finish(module)
+    assert (before - logits(merged)).abs().max() < 1e-4
+    assert model.parameter_count(merged) == model.parameter_count(base)
+    tied = base.get_input_embeddings().weight is base.get_output_embeddings().weight
+    own = merged.get_input_embeddings().weight is merged.get_output_embeddings().weight
+    assert own == tied
+
+
+def test_the_low_rank_update_is_scaled_by_alpha_over_rank(tiny_model):
+    _, _, module = prepared(tiny_model, "lora", **{"lora.alpha": 32})
+    found = [getattr(m, "scaling", None) for m in module.modules()]
+    assert {s for scale in found if isinstance(scale, dict) for s in scale.values()} == {32 / 4}
+
+
+def test_twelve_months_of_merging_do_not_drift(tiny_model):
+    # An update of zero merged again and again must leave the weights as they are.
+    base = model.load(tiny_model).module
+    module = copy.deepcopy(base)
+    for _ in range(12):
+        method = methods.method("lora")
+        module = method.finish(method.prepare(module, Plan(small("lora"), 1)))
+    assert torch.equal(logits(base), logits(module))
+    assert all(p.dtype == torch.float32 for p in module.parameters())
+
+
+def test_gpt2_larges_papers_lora_has_737280_parameters():
+    with torch.device("meta"):
+        large = GPT2LMHeadModel(GPT2Config(n_embd=1280, n_layer=36, n_head=20))
+        settings = methods.settings_for("lora", "paper")
+        module = methods.method("lora").prepare(large, Plan(settings, 1))
+    assert model.parameter_count(module, trainable=True) == 737_280
+    assert all("attn.c_attn" in n for n in model.trainable_names(module))
+
+
+def test_a_target_that_no_layer_has_is_an_error(tiny_model):
+    with pytest.raises(TrainerError, match="no such linear layer"):
+        prepared(tiny_model, "lora", **{"lora.targets": ("nothing",)})
+
+
+# --- K-Adapter ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+def test_kadapter_trains_its_blocks_and_leaves_the_base_as_it_is(folder, request):
+    base, method, module = prepared(request.getfixturevalue(folder), "kadapter")
+    names = model.trainable_names(module)
+    assert names
+    assert all(n.startswith(("blocks.", "norm.")) for n in names)
+    before = copy.deepcopy(module)
+    train_a_little(module, method, "kadapter")
+    start = dict(before.named_parameters())
+    for n, p in module.named_parameters():
+        assert torch.equal(p, start[n]) != (n in names), n
+    kept = dict(base.named_parameters())
+    for n, p in module.base.named_parameters():
+        assert torch.equal(p, kept[n])
+
+
+def test_kadapter_learns_through_its_blocks(tiny_model):
+    _, method, module = prepared(tiny_model, "kadapter")
+    first = train_a_little(module, method, "kadapter", steps=1)
+    assert train_a_little(module, method, "kadapter", steps=40) < first / 2
+
+
+def gpt2_large():
+    return GPT2LMHeadModel(GPT2Config(n_embd=1280, n_layer=36, n_head=20))
+
+
+def test_the_papers_103_million_are_the_adapter_and_the_embedding():
+    with torch.device("meta"):
+        settings = methods.settings_for("kadapter", "paper")
+        module = methods.method("kadapter").prepare(gpt2_large(), Plan(settings, 12_000))
+    own = model.parameter_count(module, trainable=True)
+    assert module.layers == (1, 11)
+    assert own == 39_357_440
+    assert model.parameter_count(module) == 774_030_080 + own
+    # Their code resized the embedding to 50,257 + 5 rows after freezing; the new one trained.
+    embedding = (50_257 + 5) * 1280
+    assert embedding == 64_335_360
+    assert round((own + embedding) / 1e6, 1) == 103.7
+
+
+def test_the_embedding_trains_only_when_asked(tiny_model):
+    _, method, module = prepared(tiny_model, "kadapter", **{"kadapter.train_embeddings": True})
+    names = model.trainable_names(module)
+    assert [n for n in names if n.startswith("base.")] == ["base.transformer.wte.weight"]
+    before = module.base.transformer.wte.weight.detach().clone()
+    train_a_little(module, method, "kadapter", **{"kadapter.train_embeddings": True})
+    assert not torch.equal(before, module.base.transformer.wte.weight)
+
+
+def test_a_hidden_state_that_the_model_lacks_is_an_error(tiny_model):
+    with pytest.raises(TrainerError, match=r"hidden states 0\.\.2"):
+        prepared(tiny_model, "kadapter", **{"kadapter.layers": (1, 11)})
+
+
+@pytest.mark.parametrize("embeddings", [False, True])
+def test_kadapter_comes_back_from_its_folder_and_is_carried_on(tmp_path, tiny_model, embeddings):
+    changes = {"kadapter.train_embeddings": embeddings}
+    _, method, module = prepared(tiny_model, "kadapter", **changes)
+    train_a_little(module, method, "kadapter", **changes)
+    language = model.load(tiny_model)
+    model.save(dataclasses.replace(language, module=module), tmp_path / "month")
+    again = model.load(tmp_path / "month").module
+    assert torch.equal(logits(module), logits(again))
+    carried = methods.method("kadapter").prepare(again, Plan(small("kadapter", **changes), 9))
+    assert isinstance(carried, KAdapterLM)
+    assert not isinstance(carried.base, KAdapterLM)
+    assert torch.equal(logits(module), logits(carried))
+
+
+def test_kadapter_refuses_a_base_that_has_changed(tmp_path, tiny_model):
+    language = model.load(tiny_model)
+    model.save(language, tmp_path / "base")
+    _, _, module = prepared(tmp_path / "base", "kadapter")
+    model.save(dataclasses.replace(language, module=module), tmp_path / "adapter")
+    torch.manual_seed(1)
+    torch.nn.init.normal_(language.module.transformer.wte.weight)
+    model.save(language, tmp_path / "base")
+    with pytest.raises(TrainerError, match="not the same any more"):
+        model.load(tmp_path / "adapter")
+
+
+def test_the_recommended_scale_lets_a_short_run_move_the_model(tiny_model):
+    _, _, module = prepared(tiny_model, "kadapter", steps=64)
+    assert module.scale == pytest.approx(2 / (1e-3 * 64))
+    _, _, long = prepared(tiny_model, "kadapter", steps=10**6)
+    assert long.scale == 0.1
+
+
+# --- RecAdam ------------------------------------------------------------------------------------
+
+
+def test_recadam_pulls_every_parameter_to_the_anchor(tiny_model):
+    gamma = {"recadam.gamma": 500.0, "lr": 1e-3}
+    base, method, module = prepared(tiny_model, "recadam", **gamma)
+    anchor = dict(base.named_parameters())
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for p in module.parameters():
+            p.add_(torch.randn_like(p))
+    gaps = [max((p - anchor[n]).abs().max().item() for n, p in module.named_parameters())]
+    for step in range(3):
+        method.after_step(step, 1e-3)
+        gaps.append(max((p - anchor[n]).abs().max().item() for n, p in module.named_parameters()))
+    # lr * gamma = 0.5: with no gradient the distance halves at each step.
+    assert gaps[1:] == pytest.approx([g / 2 for g in gaps[:-1]], rel=1e-4)
+
+
+def test_recadams_sigmoid_holds_first_and_lets_go_later(tiny_model):
+    settings = {"recadam.anneal": "sigmoid", "recadam.gamma": 500.0, "lr": 1e-3}
+    _, method, _ = prepared(tiny_model, "recadam", **settings)
+    assert method.lr_scale(240) == pytest.approx(0.0067, abs=1e-4)
+    assert method.lr_scale(250) == 0.5
+    assert method.lr_scale(260) == pytest.approx(0.9933, abs=1e-4)
+    assert method.lr_scale(0) >= 0.0
+    assert method.lr_scale(10**6) == 1.0
+
+
+def test_recadams_anchor_is_paired_by_name_and_can_be_the_initial_model(tiny_model):
+    torch.manual_seed(0)
+    shuffled = dict(reversed(list(model.weights(tiny_model).items())))
+    changes = {"recadam.anchor": "initial"}
+    base, method, module = prepared(tiny_model, "recadam", initial=lambda: shuffled, **changes)
+    method.after_step(0, 1e-3)
+    assert torch.allclose(logits(base), logits(module), atol=1e-6)
+    with pytest.raises(TrainerError, match="no initial model"):
+        prepared(tiny_model, "recadam", **changes)
+    with pytest.raises(TrainerError, match="no parameter like"):
+        prepared(tiny_model, "recadam", initial=lambda: {"x": torch.zeros(1)}, **changes)
+
+
+def test_recadams_anchor_is_not_in_the_optimizers_state(tiny_model):
+    _, method, module = prepared(tiny_model, "recadam")
+    train_a_little(module, method, "recadam", steps=1)
+    optimizer = make_optimizer(small("recadam"), module, "cpu")
+    shapes = [p for g in optimizer.state_dict()["param_groups"] for p in g["params"]]
+    assert len(shapes) == len(list(module.parameters()))
+
+
+# --- the others ---------------------------------------------------------------------------------
+
+
+def test_merge_sets_the_weights_between_start_and_result(tiny_model):
+    base, method, module = prepared(tiny_model, "merge", merge=0.25)
+    train_a_little(module, method, "merge")
+    trained = {n: p.detach().clone() for n, p in module.named_parameters()}
+    start = dict(base.named_parameters())
+    for n, p in method.finish(module).named_parameters():
+        expected = start[n] + 0.25 * (trained[n] - start[n])
+        assert torch.allclose(p, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+def test_norms_and_biases_are_not_decayed(folder, request):
+    module = model.load(request.getfixturevalue(folder)).module
+    optimizer = make_optimizer(small("diff"), module, "cpu")
+    decayed = {id(p) for g in optimizer.param_groups if g["weight_decay"] for p in g["params"]}
+    for name, p in module.named_parameters():
+        assert (id(p) in decayed) == (
+            not name.endswith("bias") and "norm" not in name and "ln_" not in name
+        ), name
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(ConfigError, match="there are initial, full"):
+        methods.method("ewc")
