@@ -8,8 +8,6 @@ from typing import Any
 
 import msgspec
 
-from stream.wire import Id
-
 Flag = bool | str | None
 """Version 2: true. Version 1: the empty string. Absent: no."""
 
@@ -38,8 +36,8 @@ class SlotsJson(msgspec.Struct):
 class RevisionJson(msgspec.Struct):
     """One revision of ``prop=revisions``."""
 
-    revid: Id = 0
-    parentid: Id | None = None
+    revid: int = 0
+    parentid: int | None = None
     timestamp: str | None = None
     comment: str | None = None
     slots: SlotsJson | None = None
@@ -72,7 +70,7 @@ class RevisionJson(msgspec.Struct):
 class PageJson(msgspec.Struct):
     """One page of a query."""
 
-    pageid: Id | None = None
+    pageid: int | None = None
     ns: int | None = None
     title: str | None = None
     missing: Flag = None
@@ -91,17 +89,17 @@ class RenamedJson(msgspec.Struct):
 class BadRevisionJson(msgspec.Struct):
     """One of ``badrevids``."""
 
-    revid: Id = 0
+    revid: int = 0
 
 
 class LogEventJson(msgspec.Struct):
     """One row of ``list=logevents``."""
 
-    logid: Id = 0
+    logid: int = 0
     ns: int | None = None
     title: str | None = None
-    pageid: Id | None = None
-    logpage: Id | None = None
+    pageid: int | None = None
+    logpage: int | None = None
     type: str | None = None
     action: str | None = None
     timestamp: str | None = None
@@ -115,10 +113,10 @@ class RecentChangeJson(msgspec.Struct):
     type: str | None = None
     ns: int | None = None
     title: str | None = None
-    pageid: Id | None = None
-    revid: Id | None = None
-    old_revid: Id | None = None
-    rcid: Id | None = None
+    pageid: int | None = None
+    revid: int | None = None
+    old_revid: int | None = None
+    rcid: int | None = None
     timestamp: str | None = None
     comment: str | None = None
     redirect: Flag = None
@@ -146,10 +144,10 @@ class EntityJson(msgspec.Struct):
 
     id: str | None = None
     type: str | None = None
-    pageid: Id | None = None
+    pageid: int | None = None
     ns: int | None = None
     title: str | None = None
-    lastrevid: Id | None = None
+    lastrevid: int | None = None
     modified: str | None = None
     missing: Flag = None
     redirects: Any = None

@@ -225,6 +225,7 @@ _AGAINST = {
     (Status.DELETED, 1): Column.DELETED_NEWER,
 }
 
+_CONFIRMS = {EventRow.RESTORE: Status.CREATED, EventRow.DELETE: Status.DELETED}
 RECONCILES = (EventRow.RECONCILE_CREATED, EventRow.RECONCILE_DELETED)
 
 
@@ -243,6 +244,9 @@ def decide(known: Known, row: EventRow, rev: int, time: datetime) -> Decision:
     if cell.action is Action.RETITLE and not newer:
         return Decision(Action.IGNORE, known)
     if cell.status is None:
+        if _CONFIRMS.get(row) is known.status:
+            # What is older than this and says otherwise came out of order.
+            known = known._replace(time=max(time, known.time or time))
         return Decision(cell.action, known, cell.side, again)
     side = cell.side
     turns = known.status is not Status.UNKNOWN and cell.status is not known.status
