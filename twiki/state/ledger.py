@@ -87,7 +87,7 @@ def union(entries: Sequence[Entry], more: Iterable[Entry]) -> tuple[Entry, ...]:
     for entry in more:
         held = merged.get(entry.identity)
         merged[entry.identity] = entry if held is None else _told_twice(held, entry)
-    return tuple(sorted(merged.values(), key=_order))
+    return tuple(sorted(merged.values(), key=_place))
 
 
 def standing(
@@ -117,17 +117,13 @@ def standing(
         and e.kind is not EntryKind.ABSENT
         and (e.boundary is None or e.rev not in told)
     ]
-    cut = max((e for e in before if e.kind in _CUTS), key=_order, default=None)
-    candidates = {
-        e.rev: e
-        for e in before
-        if e.rev
-        and (cut is None or (e is cut and e.kind is not EntryKind.DELETE) or _after(e, cut))
-    }
+    cuts = sorted((e for e in before if e.kind in _CUTS), key=_order, reverse=True)
+    candidates = {e.rev: e for e in before if e.rev and _survives(e, cuts)}
     if not candidates:
-        return None if cut is not None else _inferred(usable, at)
-    if cut is not None and cut.rev in candidates:
-        candidates[cut.rev] = _dated(candidates[cut.rev], entries)
+        return None if cuts else _inferred(usable, at)
+    for cut in cuts:
+        if cut.rev in candidates:
+            candidates[cut.rev] = _dated(candidates[cut.rev], entries)
     return _of(_newest(candidates), None, usable, at)
 
 
@@ -185,9 +181,25 @@ _RANK = {EntryKind.DELETE: 1, EntryKind.RESTORE: 2, EntryKind.MERGE: 2}
 _CONTENT = (EntryKind.REVISION, EntryKind.MOVE)
 
 
-def _after(entry: Entry, cut: Entry) -> bool:
-    """Whether a revision came after a deletion, restore or merge."""
-    return entry.kind not in _CUTS and _order(entry) > _order(cut)
+def _survives(entry: Entry, cuts: Sequence[Entry]) -> bool:
+    """Whether no deletion, restore or merge, given from the last to the first, removed it.
+
+    A merge that names no revision took what is not younger than its point (``rev_ms``).
+    """
+    for cut in cuts:
+        if entry is cut:
+            return entry.kind is not EntryKind.DELETE
+        if entry.kind not in _CUTS and _order(entry) > _order(cut):
+            return True
+        partial = cut.kind is EntryKind.MERGE and not cut.rev and cut.rev_ms is not None
+        if not partial or (entry.rev_ms or 0) <= (cut.rev_ms or 0):
+            return False
+    return True
+
+
+def _place(entry: Entry) -> tuple[int, ...]:
+    """Where it stands in a ledger, a total order; hidden in the moment it was shown is hidden."""
+    return (*_order(entry), -int(bool(entry.visible)), *entry.identity)
 
 
 def _order(entry: Entry) -> tuple[int, int, int, int]:
@@ -203,31 +215,38 @@ def _told_twice(a: Entry, b: Entry) -> Entry:
     """
     if a == b:
         return a
-    first, second = sorted((a, b), key=msgspec.msgpack.encode)
+    told = [(e.title, e.namespace) for e in (a, b) if e.title is not None]
+    nameless = (None, _most(a.namespace, b.namespace))
+    title, namespace = max(
+        told, key=lambda t: (t[0], -1 if t[1] is None else t[1]), default=nameless
+    )
     return Entry(
-        kind=first.kind,
+        kind=a.kind,
         effective=max(a.effective, b.effective),
-        rev=first.rev,
-        parent=_either(first.parent, second.parent),
-        rev_ms=_either(first.rev_ms, second.rev_ms),
-        title=_either(first.title, second.title),
-        namespace=_either(first.namespace, second.namespace),
-        redirect=_either(first.redirect, second.redirect),
+        rev=a.rev,
+        parent=_most(a.parent, b.parent),
+        rev_ms=_most(a.rev_ms, b.rev_ms),
+        title=title,
+        namespace=namespace,
+        redirect=_most(a.redirect, b.redirect),
         epoch=min(a.epoch, b.epoch),
-        boundary=first.boundary,
-        from_title=_either(first.from_title, second.from_title),
-        from_namespace=_either(first.from_namespace, second.from_namespace),
-        revs=first.revs,
-        visible=first.visible,
-        created=first.created or second.created,
+        boundary=a.boundary,
+        from_title=_most(a.from_title, b.from_title),
+        from_namespace=_most(a.from_namespace, b.from_namespace),
+        revs=max(a.revs, b.revs),
+        visible=a.visible,
+        created=a.created or b.created,
     )
 
 
-T = TypeVar("T")
+T = TypeVar("T", bool, int, str)
 
 
-def _either(a: T | None, b: T | None) -> T | None:
-    return a if a is not None else b
+def _most(a: T | None, b: T | None) -> T | None:
+    """Field by field the greater of two reports: the only way that no order matters."""
+    if a is None or b is None:
+        return b if a is None else a
+    return max(a, b)
 
 
 def _dated(named: Entry, entries: Sequence[Entry]) -> Entry:
@@ -251,7 +270,10 @@ def _newest(candidates: dict[int, Entry]) -> Entry:
 
 def _inferred(usable: Sequence[Entry], at: int) -> Standing | None:
     """Before the first event that we know: the parent of the earliest revision stood."""
-    after = [e for e in usable if e.kind in _CONTENT and e.effective >= at]
+    later = [e for e in usable if e.effective >= at and e.kind in (*_CONTENT, *_CUTS)]
+    if later and min(later, key=_order).kind is EntryKind.RESTORE:
+        return None  # it was deleted
+    after = [e for e in later if e.kind in _CONTENT]
     by_rev = {e.rev: e for e in after}
     told = [e for e in after if e.rev_ms is None or not _imported(e)]
     first = min(told, key=lambda e: (e.rev_ms or e.effective, e.rev), default=None)
