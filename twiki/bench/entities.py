@@ -23,7 +23,7 @@ def run(entities: int = _ENTITIES) -> list[Figure]:
     new = [encoded(number, edited=1) for number in range(1, entities + 1)]
     megabytes = sum(map(len, new)) / 1e6
     wiki = WikiConfig()
-    typed = shapes.decoder(wiki.name, wiki.languages, claims=True)
+    typed = shapes.decoder(wiki.name, wiki.languages, shapes.Claims)
     before = [decode(content) for content in old]
 
     def edits() -> None:

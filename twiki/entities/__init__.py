@@ -7,12 +7,13 @@ revisions have had since 2012; :class:`BadEntity` says why something is no entit
     >>> entity.id, entity.labels
     ('Q1', {'en': 'a'})
 
-The package: ``shapes`` (the JSON, typed to the few fields that matter), ``decode`` (shapes to
-records), ``literals`` (times and quantities as people write them), ``legacy`` (the storage
+The package: ``shapes`` (the JSON, typed to the few fields that matter), ``reading`` (bytes to
+shapes), ``decode`` (shapes to records), ``literals`` (times and quantities as people write them), ``legacy`` (the storage
 format of 2012 to 2014).
 """
 
-from twiki.entities.decode import BadEntity, BadReason, decode
+from twiki.entities.decode import decode
+from twiki.entities.reading import BadEntity, BadReason
 from twiki.entities.shapes import label
 
 __all__ = ["BadEntity", "BadReason", "decode", "label"]

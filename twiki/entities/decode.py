@@ -1,13 +1,11 @@
 """From the shapes of entity JSON to :class:`twiki.records.Entity`."""
 
 from collections.abc import Callable, Iterable
-from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 from twiki.config import FactConfig, WikiConfig
-from twiki.entities import legacy, literals, shapes
+from twiki.entities import literals, shapes
+from twiki.entities.reading import BadEntity, BadReason, read
 from twiki.records import Entity, Fact
 
 _WIKI = WikiConfig()
@@ -21,26 +19,6 @@ _VALUE_TO_DATATYPE = {
 }
 """Data types that follow from the type of the value. A string does not say what it is (a
 name, an identifier, a file), so without a data type it is no fact."""
-
-
-class BadReason(StrEnum):
-    """Why something is not an entity that facts come from; a label of counters."""
-
-    NOT_JSON = "not_json"
-    SHAPE = "shape"
-    NO_ID = "no_id"
-    MISSING = "missing"
-    UNSUPPORTED = "unsupported_type"
-    SEVERAL = "several_entities"
-
-
-class BadEntity(ValueError):  # noqa: N818 - named for what the content is
-    """Content that is no item, property or redirect. ``reason`` says which kind of not."""
-
-    def __init__(self, reason: BadReason, detail: str) -> None:
-        """Keep the reason for counters, and a bounded detail for people."""
-        super().__init__(f"{reason.value}: {detail[:200]}")
-        self.reason = reason
 
 
 def decode(
@@ -59,49 +37,8 @@ def decode(
     Raises:
         BadEntity: lexemes, media info, missing entities, several at once, or no entity at all.
     """
-    document_type = shapes.document_type(wiki, languages, claims=claims)
-    decoder = shapes.decoder(wiki, languages, claims=claims)
-    document = _decode(decoder, content, document_type)
-    if document.entities is not None:
-        document = _decode(decoder, _only(document.entities), document_type)
+    document = read(content, wiki, languages, claims=claims)
     return _entity(document, languages, frozenset(literals))
-
-
-def _decode(
-    decoder: msgspec.json.Decoder[shapes.Document],
-    content: str | bytes | msgspec.Raw,
-    document_type: type[shapes.Document],
-) -> shapes.Document:
-    try:
-        document = decoder.decode(content)
-    except msgspec.ValidationError as error:
-        return _old_or_refused(content, document_type, str(error))
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise BadEntity(BadReason.NOT_JSON, str(error)) from error
-    if document.id is None and document.entity is not None and not document.redirect:
-        return _old_or_refused(content, document_type, "an entity without an id")
-    return document
-
-
-def _old_or_refused(
-    content: str | bytes | msgspec.Raw, document_type: type[shapes.Document], problem: str
-) -> shapes.Document:
-    """The old format, whose aliases and claims today's types refuse; else the refusal."""
-    try:
-        old = msgspec.json.decode(content)
-        if isinstance(old, dict) and "entity" in old and "id" not in old:
-            return msgspec.convert(legacy.modern(old), document_type)
-    except (legacy.NotLegacy, msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        problem = f"{problem}; {error}"
-    raise BadEntity(BadReason.SHAPE, problem)
-
-
-def _only(entities: dict[str, msgspec.Raw] | list[Any]) -> msgspec.Raw:
-    if isinstance(entities, list) or not entities:
-        raise BadEntity(BadReason.MISSING, "the answer holds no entity")
-    if len(entities) > 1:
-        raise BadEntity(BadReason.SEVERAL, f"the answer holds {len(entities)} entities")
-    return next(iter(entities.values()))
 
 
 def _entity(
@@ -120,7 +57,7 @@ def _entity(
     if kind not in _PREFIX:
         raise BadEntity(BadReason.UNSUPPORTED, f"{document.id} is a {kind}")
     labels, aliases = shapes.terms(document, languages)
-    claims: shapes.Claims | None = getattr(document, "claims", None)
+    claims: shapes.Claims = getattr(document, "claims", None)
     return Entity(
         id=document.id,
         type=kind,

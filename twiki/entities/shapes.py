@@ -80,14 +80,15 @@ class Sitelink(msgspec.Struct, gc=False):
     title: str = ""
 
 
-Claims = dict[str, list[Statement]] | list[Any]
+Claims = dict[str, list[Statement]] | list[Any] | None
+RawClaims = dict[str, list[msgspec.Raw]] | list[Any] | None
 
 
 class Document(Protocol):
     """What one JSON document holds: an entity, a redirect, an envelope, or the old format.
 
     ``labels``, ``aliases`` and ``sitelinks`` are read with :func:`terms` and :func:`sitelink`:
-    their fields depend on the languages and the wiki. ``claims`` is there when asked for.
+    their fields depend on the languages and the wiki. ``claims`` is there unless left unread.
     """
 
     id: str | None
@@ -103,15 +104,19 @@ class Document(Protocol):
 
 @lru_cache(maxsize=16)
 def decoder(
-    wiki: str, languages: tuple[str, ...], *, claims: bool
+    wiki: str, languages: tuple[str, ...], claims: object
 ) -> msgspec.json.Decoder[Document]:
     """A decoder of :class:`Document` for a wiki and its languages."""
-    return msgspec.json.Decoder(document_type(wiki, languages, claims=claims))
+    return msgspec.json.Decoder(document_type(wiki, languages, claims))
 
 
 @lru_cache(maxsize=16)
-def document_type(wiki: str, languages: tuple[str, ...], *, claims: bool) -> type[Document]:
-    """The type behind :func:`decoder`; ``claims`` false leaves the statements unread."""
+def document_type(wiki: str, languages: tuple[str, ...], claims: object) -> type[Document]:
+    """The type behind :func:`decoder`.
+
+    ``claims`` is the type of the statements: :data:`Claims`, :data:`RawClaims`, or None to leave
+    them unread.
+    """
     fields = {f"l{i}": language for i, language in enumerate(dict.fromkeys(languages))}
     labels: Any = msgspec.defstruct(
         "Labels", [(name, Term | None, None) for name in fields], rename=fields, gc=False
@@ -133,8 +138,8 @@ def document_type(wiki: str, languages: tuple[str, ...], *, claims: bool) -> typ
         ("entities", dict[str, msgspec.Raw] | list[Any] | None, None),
         ("missing", str | bool | None, None),
     ]
-    if claims:
-        document.append(("claims", Claims | None, None))
+    if claims is not None:
+        document.append(("claims", claims, None))
     built: Any = msgspec.defstruct("Document", document)
     return cast("type[Document]", built)
 

@@ -239,6 +239,9 @@ def test_a_value_of_an_unknown_shape_costs_only_its_statement():
         statement("P3", {"id": "L7-F1"}, datatype="wikibase-form"),
         statement("P4", {"time": "yesterday", "precision": 11}, kind="time", datatype="time"),
         statement("P5", {"amount": "many"}, kind="quantity", datatype="quantity"),
+        statement("P6", {"time": 7}, kind="time", datatype="time"),
+        {**statement("P7", to_item("Q7")), "rank": ["normal"]},
+        statement("P8", {"id": {"scheme": "new"}}, kind="new-kind", datatype="new-kind"),
         statement("P31", to_item("Q5")),
     )
     assert pairs(decode(item(claims=strange))) == [("P31", "Q5")]
