@@ -8,8 +8,8 @@ revisions have had since 2012; :class:`BadEntity` says why something is no entit
     ('Q1', {'en': 'a'})
 
 The package: ``shapes`` (the JSON, typed to the few fields that matter), ``reading`` (bytes to
-shapes), ``decode`` (shapes to records), ``literals`` (times and quantities as people write them), ``legacy`` (the storage
-format of 2012 to 2014).
+shapes), ``decode`` (shapes to records), ``literals`` (times and quantities as people write
+them), ``legacy`` (the storage format of 2012 to 2014).
 """
 
 from twiki.entities.decode import decode
