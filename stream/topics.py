@@ -19,8 +19,9 @@ the raw bytes of the key, so that a page has one partition number everywhere. Va
 (:mod:`stream.cluster.state`).
 """
 
+import re
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -32,6 +33,7 @@ from twiki.records import Change, Revision
 VERSION = 1
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
+_PAGE_KEY = re.compile(rb"[a-z0-9_-]+:(\d{1,18}|[QP]\d{1,16})")
 _MARGIN = 64 << 10
 """Room for key, headers and framing around the largest value."""
 
@@ -141,8 +143,15 @@ def page_key(wiki: str, page: int | str) -> bytes:
 
 
 def parse_page_key(key: bytes) -> int | str:
-    """The page id or entity id in a key."""
-    _, _, page = key.decode().rpartition(":")
+    """The page id or entity id in a key.
+
+    Raises:
+        BadRecordError: it is no key of ours.
+    """
+    found = _PAGE_KEY.fullmatch(key)
+    if found is None:
+        raise BadRecordError(f"key {key[:40]!r} names no page and no entity")
+    page = found[1].decode()
     return int(page) if page.isdigit() else page
 
 
@@ -261,6 +270,10 @@ Record = (
     | BridgeRecord
     | TopicsRecord
 )
+OfChanges = ChangeRecord | RevisionRecord | CloseRecord | NeedRecord
+"""``changes`` and ``needs``."""
+OfRevisions = RevisionRecord | CloseRecord | ReconciledRecord
+OfPositions = BridgeRecord | TopicsRecord
 OF_TOPIC: dict[Topic, tuple[type[_Told], ...]] = {
     Topic.CHANGES: (ChangeRecord, RevisionRecord, CloseRecord),
     Topic.NEEDS: (NeedRecord,),
@@ -272,8 +285,12 @@ OF_TOPIC: dict[Topic, tuple[type[_Told], ...]] = {
 }
 """Which records a topic holds; the live feed holds :data:`twiki.live.Output`."""
 
+T = TypeVar("T", bound=_Told)
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Record)
+_changes: msgspec.json.Decoder[OfChanges] = msgspec.json.Decoder(OfChanges)
+_revisions: msgspec.json.Decoder[OfRevisions] = msgspec.json.Decoder(OfRevisions)
+_positions: msgspec.json.Decoder[OfPositions] = msgspec.json.Decoder(OfPositions)
+_windows = msgspec.json.Decoder(WindowRecord)
 
 
 class BadRecordError(ValueError):
@@ -281,19 +298,45 @@ class BadRecordError(ValueError):
 
 
 def encode(record: Record) -> bytes:
-    """A record as JSON."""
-    return _encoder.encode(record)
-
-
-def decode(data: bytes | None) -> Record:
-    """The record in ``data``.
+    """A record as JSON.
 
     Raises:
-        BadRecordError: no JSON of ours, or of another version.
-        SourceError: written by a newer program: going on would lose it.
+        BadRecordError: its text is no Unicode (a lone surrogate).
     """
     try:
-        record: Record = _decoder.decode(data or b"")
+        return _encoder.encode(record)
+    except UnicodeEncodeError as error:
+        raise BadRecordError(str(error)) from error
+
+
+def decode_change(data: bytes | None) -> OfChanges:
+    """A record of ``changes`` or ``needs``; errors as :func:`decode_revision`."""
+    return _decoded(_changes, data)
+
+
+def decode_revision(data: bytes | None) -> OfRevisions:
+    """A record of ``revisions-*``.
+
+    Raises:
+        BadRecordError: no JSON of ours.
+        SourceError: written by a newer program: going on would lose it.
+    """
+    return _decoded(_revisions, data)
+
+
+def decode_position(data: bytes | None) -> OfPositions:
+    """A record of ``positions``; errors as :func:`decode_revision`."""
+    return _decoded(_positions, data)
+
+
+def decode_window(data: bytes | None) -> WindowRecord:
+    """A record of ``windows``; errors as :func:`decode_revision`."""
+    return _decoded(_windows, data)
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], data: bytes | None) -> T:
+    try:
+        record = decoder.decode(data or b"")
     except (msgspec.DecodeError, ValueError) as error:
         raise BadRecordError(str(error)) from error
     if record.v > VERSION:
