@@ -23,6 +23,8 @@ from stream.settings import StreamConfig
 from twiki.records import Record, SourcePosition
 
 VERSION = 1
+SWITCHED_AFTER = 3
+"""Events of another data centre, none of the old one between them, that make a switch."""
 DISORDER_MS = 60_000
 """Timestamps in one partition are out of order by less than this."""
 
@@ -111,7 +113,8 @@ class Positions:
     def __init__(self, config: StreamConfig | None = None) -> None:
         self._config = config or StreamConfig()
         self._partitions: dict[tuple[str, int], _Partition] = {}
-        self._active: dict[str, str] = {}
+        self._active: dict[str, tuple[str, int]] = {}
+        self._told_beyond: set[str] = set()
         self._notices: list[Notice] = []
         self._lock = threading.Lock()
         self.gaps_dropped = 0
@@ -130,7 +133,7 @@ class Positions:
             if position.offset < 0:
                 partition.timestamp_ms = max(partition.timestamp_ms, position.timestamp_ms)
                 return True
-            self._note_datacentre(position, partition)
+            self._note_datacentre(position)
             return self._place(position, partition)
 
     def _place(self, position: SourcePosition, partition: _Partition) -> bool:
@@ -235,13 +238,9 @@ class Positions:
                     part["timestamp"] = max(0, time - margin)
                 if now_ms - time > config.retention_seconds * 1000:
                     beyond = True
-                    self._notices.append(
-                        Notice(
-                            kind=NoticeKind.BEYOND_RETENTION,
-                            topic=mark.topic,
-                            detail=f"{(now_ms - time) // 1000} s behind",
-                        )
-                    )
+                    self._note_beyond(mark, (now_ms - time) // 1000)
+                else:
+                    self._told_beyond.discard(mark.topic)
                 parts.append(part)
         last_event_id = msgspec.json.encode(parts).decode() if parts else None
         return Resume(last_event_id=last_event_id, beyond_retention=beyond)
@@ -289,15 +288,24 @@ class Positions:
             self.gaps_dropped += 1
         self._notice(NoticeKind.GAP, position, f"offsets {gap.first} to {gap.last} never came")
 
-    def _note_datacentre(self, position: SourcePosition, partition: _Partition) -> None:
+    def _note_datacentre(self, position: SourcePosition) -> None:
+        """A stream goes on in another topic; canaries alone, which come in all, do not count."""
         stream = _stream(position.topic)
-        before = self._active.get(stream)
-        if before == position.topic:
+        active, others = self._active.get(stream, (position.topic, 0))
+        if position.topic == active:
+            self._active[stream] = (active, 0)
             return
-        self._active[stream] = position.topic
-        was_quiet = position.timestamp_ms - partition.timestamp_ms > DISORDER_MS
-        if before is not None and was_quiet:
-            self._notice(NoticeKind.DATACENTRE_SWITCH, position, f"from {before}")
+        others += 1
+        if others == SWITCHED_AFTER:
+            self._notice(NoticeKind.DATACENTRE_SWITCH, position, f"from {active}")
+            active, others = position.topic, 0
+        self._active[stream] = (active, others)
+
+    def _note_beyond(self, mark: SourcePosition, seconds: int) -> None:
+        """Once, until the topic is within reach again."""
+        if mark.topic not in self._told_beyond:
+            self._told_beyond.add(mark.topic)
+            self._notice(NoticeKind.BEYOND_RETENTION, mark, f"{seconds} s behind")
 
     def _notice(self, kind: NoticeKind, position: SourcePosition, detail: str) -> None:
         if len(self._notices) < self._config.max_gaps:

@@ -126,10 +126,11 @@ def test_a31_a_switch_of_data_centre_keeps_both_positions():
     positions.begin(at(100, 1_000_000))
     positions.done(at(100))
     positions.idle(CODFW)
-    positions.begin(at(7, 2_000_000, CODFW))
-    positions.done(at(7, topic=CODFW))
+    for offset in (7, 8, 9):
+        positions.begin(at(offset, 2_000_000, CODFW))
+        positions.done(at(offset, topic=CODFW))
     positions.idle(EQIAD)  # its id says offset -1 from now on
-    assert (low(positions, EQIAD), low(positions, CODFW)) == (101, 8)
+    assert (low(positions, EQIAD), low(positions, CODFW)) == (101, 10)
     switches = [n for n in positions.notices() if n.kind is NoticeKind.DATACENTRE_SWITCH]
     assert [(switch.topic, switch.detail) for switch in switches] == [(CODFW, f"from {EQIAD}")]
 
@@ -139,7 +140,15 @@ def test_events_of_both_data_centres_side_by_side_are_no_switch_each_time():
     for second in range(10):
         positions.begin(at(second, second * 1000))
         positions.begin(at(second, second * 1000, CODFW))
-    assert len(positions.notices()) <= 1
+    assert positions.notices() == ()
+
+
+def test_canaries_of_the_other_data_centre_are_no_switch():
+    positions = Positions()
+    for hour in range(10):
+        positions.begin(at(hour, hour * 3600_000))
+        positions.begin(at(hour, hour * 3600_000, CODFW))
+    assert positions.notices() == ()
 
 
 def resume(positions, now_ms, **options):
@@ -189,6 +198,8 @@ def test_a_position_older_than_retention_is_told():
     _, answer = resume(positions, 20 * DAY)
     assert answer.beyond_retention
     assert positions.notices()[-1].kind is NoticeKind.BEYOND_RETENTION
+    resume(positions, 20 * DAY + 1000)
+    assert positions.notices() == ()  # told once
 
 
 def test_nothing_known_starts_from_now():
