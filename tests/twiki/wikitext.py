@@ -3,11 +3,13 @@
 from hypothesis import strategies as st
 
 PIECES = (
-    "{{", "}}", "[[", "]]", "{|", "|}", "\n{|\n", "\n|}\n", "<!--", "-->", "<ref>", "</ref>",
+    "{{", "}}", "[[", "]]", "{|", "|}", "\n{|\n", "\n|}\n", "<!--", "-->",
+    "<ref>", "</ref>",
     "<ref name=a />", "<nowiki>", "</nowiki>", "<math>", "</math>", "<gallery>", "</gallery>",
     "<table>", "</table>", "<div>", "</div>", "|", "=", "\n", "\n\n", "\n \n", "\n* ", "\n# ",
     "\n: ", "\n; ", "\n== H ==\n", "=", "''", "'''", "[http://a.org b]", "&nbsp;", "&lt;", "{", "}",
-    "[", "]", "<", ">", "a", "B", " ", ". ", "One two. ", "Three 4.5 six! ", "é", "漢字。", "\u202e",
+    "[", "]", "<", ">", "a", "B", " ", ". ", 
+    "One two. ", "Three 4.5 six! ", "é", "漢字。", "\u202e",
     "{{a|b}}", "{{lang|fr|mot}}", "[[c]]", "[[d|e]]", "[[File:x.jpg|thumb|f [[g]] h]]",
     "{{infobox\n| k = v\n\n| l = [[m]]\n}}", "<ref>{{cite|t=u}}</ref>", "\n----\n", "__NOTOC__",
     "<br>", "{{{1|x}}}", "{{convert|5|km|mi}}", "\x00", "\ud800",

@@ -310,7 +310,7 @@ def _attached(called: str, joint: str) -> str:
 
 
 def _magnitude(value: float) -> int:
-    return math.floor(math.log10(abs(value))) if value else 0
+    return math.floor(math.log10(abs(value))) if value else 1
 
 
 def _shift(factor: float) -> int:
