@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from twiki.cli.common import Config
 from twiki.errors import DatasetError, DumpError, UsageError
 
 if TYPE_CHECKING:
+    from twiki.config import CoreConfig, WikiConfig
     from twiki.records import Entity, FactChange
     from twiki.windows.quality import Row
 
@@ -41,16 +43,17 @@ def facts(
         list[str] | None,
         typer.Option(help="Data type whose values are facts (repeatable; replaces the default)."),
     ] = None,
+    config: Config = None,
 ) -> None:
     """Compare two revisions of an entity: changed, unchanged and removed facts as JSON.
 
     Example: twiki inspect facts Q42-january.json Q42-february.json
     """
     from twiki import facts as algorithm
-    from twiki.config import FactConfig
 
-    literals = tuple(literal) if literal else FactConfig().literals
-    before, after = _entity(old, literals), _entity(new, literals)
+    core = _settings(config)
+    literals = tuple(literal) if literal else core.facts.literals
+    before, after = _entity(old, literals, core.wiki), _entity(new, literals, core.wiki)
     if before and after and before.id != after.id:
         raise UsageError(
             f"{old} is {before.id} and {new} is {after.id}: give two revisions of one entity"
@@ -72,18 +75,18 @@ def quality(
         bool,
         typer.Option(help="Add 'broken' (rows that break a rule, from 1) and 'over' (shares)."),
     ] = False,
+    config: Config = None,
 ) -> None:
     """Apply quality control to a table, without alignment; prints counts and shares as JSON.
 
     Example: twiki inspect quality probes_changed.csv
     """
-    from twiki.config import QualityConfig
     from twiki.windows import quality as rules
 
+    limits = _settings(config).quality
     table = list(_table(file))
-    config = QualityConfig()
-    labelled = [row for row in table if not rules.no_label(row, config)]
-    kept = rules.check(labelled, config, window)
+    labelled = [row for row in table if not rules.no_label(row, limits)]
+    kept = rules.check(labelled, limits, window)
     dropped = {**kept.dropped, rules.NO_LABEL: len(table) - len(labelled)}
     result: dict[str, Any] = {
         "rows": len(table),
@@ -92,7 +95,7 @@ def quality(
         "shares": rules.shares([labelled[index] for index in kept.kept]),
     }
     if rows:
-        review = rules.review(table, config)
+        review = rules.review(table, limits)
         result["broken"] = {
             rule: [index + 1 for index in found] for rule, found in review.broken.items()
         }
@@ -100,14 +103,21 @@ def quality(
     typer.echo(json.dumps(result, ensure_ascii=False))
 
 
-def _entity(name: str, literals: tuple[str, ...]) -> "Entity | None":
+def _settings(config: Path | None) -> "CoreConfig":
+    from twiki.cli.common import settings
+    from twiki.config import CoreConfig
+
+    return settings(config) if config else CoreConfig()
+
+
+def _entity(name: str, literals: tuple[str, ...], wiki: "WikiConfig") -> "Entity | None":
     from twiki.entities import BadEntity, decode
 
     if name == _NONE:
         return None
     content = _read(Path(name))
     try:
-        return decode(content, literals=literals)
+        return decode(content, wiki=wiki.name, languages=wiki.languages, literals=literals)
     except BadEntity as error:
         raise DumpError(
             f"{name}: expected the JSON of one item or property, or an EntityData answer with "

@@ -80,6 +80,13 @@ class ProbeSet(Record, frozen=True):
     spare: tuple[Probe, ...] = ()
     """Those that only a cap dropped: light-tuning draws from them."""
 
+    def explained(self) -> str:
+        """One sentence on where the candidates went, for errors and logs."""
+        gone = [f"{count} {rule}" for rule, count in self.dropped.items() if count]
+        return f"{len(self.probes)} of {self.candidates} candidates kept" + (
+            f"; dropped: {', '.join(gone)}" if gone else ""
+        )
+
 
 class _Aligned(quality.Row, frozen=True):
     probe: Probe

@@ -135,6 +135,14 @@ def test_quality_names_the_rows_that_break_a_rule_on_request(tmp_path):
     assert result["over"]["relation_cap"] == {"r": 1.0}
 
 
+def test_the_limits_come_from_the_settings_file(tmp_path):
+    file = table(tmp_path / "probes.csv", "Rome,r,the old Italy", "Oslo,q,Norway")
+    settings = tmp_path / "twiki.toml"
+    settings.write_text("[quality]\nmax_object_words = 2\n")
+    assert run("quality", file)["kept"] == 2
+    assert run("quality", file, "--config", settings)["dropped"]["object_words"] == 1
+
+
 def test_columns_are_found_in_any_case_and_order(tmp_path):
     file = table(
         tmp_path / "probes.csv", 'x,"Washington, D.C.",Rome,r', header="id,OBJECT,Subject,Relation"

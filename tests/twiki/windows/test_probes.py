@@ -170,6 +170,12 @@ def test_probes_come_sorted_by_id_and_capped_ones_are_spare():
     assert dropped(result) == {"relation_cap": 29}
 
 
+def test_a_set_says_where_its_candidates_went():
+    result = unchanged([candidate(obj=None), candidate(obj=None)], Shelf({}))
+    assert result.explained() == "0 of 2 candidates kept; dropped: 2 no_label"
+    assert unchanged([], Shelf({})).explained() == "0 of 0 candidates kept"
+
+
 _CANDIDATES = st.lists(
     st.builds(
         candidate,
