@@ -153,8 +153,11 @@ def at_source(chosen: "Settings", source: str | None) -> "Settings":
     wiki = chosen.wiki
     if urlsplit(base).hostname in {"127.0.0.1", "::1", "localhost"}:
         wiki = replace(wiki, url=f"{base}/{wiki.name}", repository_url=f"{base}/{wiki.repository}")
-        # A little world lies months back: its positions are as good as the day they were made.
-        stream = replace(stream, offsets_valid_seconds=float("inf"), retention_seconds=float("inf"))
+        from stream.sandbox.rehearsal import FOR_EVER_SECONDS
+
+        stream = replace(
+            stream, offsets_valid_seconds=FOR_EVER_SECONDS, retention_seconds=FOR_EVER_SECONDS
+        )
     return replace(chosen, stream=stream, wiki=wiki)
 
 

@@ -1,0 +1,64 @@
+"""The benchmarks by name, and the machine that they ran on."""
+
+import importlib
+import os
+import platform
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from twiki.errors import UsageError
+
+if TYPE_CHECKING:
+    from twiki.bench.figures import Figure
+
+
+class Bench(NamedTuple):
+    """A module with ``run() -> list[Figure]``, and what it measures."""
+
+    module: str
+    about: str
+
+
+BENCHES = {
+    "edits": Bench("twiki.bench.edits", "article edits through the engine, by size and kind"),
+    "entities": Bench("twiki.bench.entities", "entity edits and the entity dump"),
+    "clean": Bench("twiki.bench.clean", "cleaning wikitext, beside WikiExtractor"),
+    "corpus": Bench("twiki.bench.corpus", "whole articles a second, beside WikiExtractor"),
+    "cut": Bench("twiki.bench.cut", "a window's cut against pages touched and pages held"),
+    "reconcile": Bench("twiki.bench.reconcile", "an XML dump, beside its decompression"),
+    "diff-dumps": Bench("twiki.bench.diff_dumps", "a pair of dumps, beside the reference's way"),
+    "probes": Bench("twiki.bench.probes", "alignment and quality control of candidates"),
+    "sse": Bench("stream.bench_sse", "SSE bytes to changes"),
+}
+
+
+def run(name: str) -> "list[Figure]":
+    """The figures of a benchmark.
+
+    Raises:
+        UsageError: there is no such benchmark.
+    """
+    if name not in BENCHES:
+        raise UsageError(f"no benchmark {name!r}; there are {', '.join(sorted(BENCHES))}")
+    figures: list[Figure] = importlib.import_module(BENCHES[name].module).run()
+    return figures
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores, memory and Python of this machine."""
+    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(pages * size / 2**30, 1),
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:  # noqa: PTH123 - a kernel file
+            names = [line.partition(":")[2].strip() for line in info if "model name" in line]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor()
