@@ -164,6 +164,19 @@ def test_the_classes_part_the_union_of_both_sides(old, new):
     assert added == keys(new) - keys(old)
 
 
+@given(_ENTITIES, _ENTITIES)
+def test_unchanged_facts_can_be_left_untold(old, new):
+    def wanted(each):
+        return each.object == "Q1"
+
+    told = facts.compare(old, new, unchanged=wanted)
+    assert told == [
+        change
+        for change in facts.compare(old, new)
+        if change.fact_class is not UNCHANGED or wanted(change.fact)
+    ]
+
+
 @given(_FACTS, _FACTS, st.randoms(use_true_random=False))
 def test_the_order_of_statements_has_no_effect(old, new, chance):
     before = facts.compare(Entity(id="Q1", facts=tuple(old)), Entity(id="Q1", facts=tuple(new)))
