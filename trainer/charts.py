@@ -198,7 +198,7 @@ def _marker(number: int, x: float, y: float, colour: str) -> str:
 def _wrap(title: str, width: float, height: float, parts: Sequence[str]) -> str:
     return (
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" aria-label="{escape(title)}" '
-        f'xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>{_HATCHES}'
+        f'xmlns="http://www.w3.org/2000/svg"><title>{escape(title)}</title>'
         + "".join(parts)
         + "</svg>"
     )
@@ -215,11 +215,16 @@ def _hatch(number: int, colour: str) -> str:
     )
 
 
-_HATCHES = "<defs>" + "".join(_hatch(i, c) for i, c in enumerate(COLOURS)) + "</defs>"
+HATCHES = (
+    '<svg width="0" height="0" aria-hidden="true"><defs>'
+    + "".join(_hatch(i, c) for i, c in enumerate(COLOURS))
+    + "</defs></svg>"
+)
+"""What all bars of a page are filled with: to be put on it once."""
 
 
 def _numbers(series: Sequence[Series]) -> list[float]:
-    return [v for one in series for column in (one.values, one.high) for v in column if v]
+    return [v for one in series for column in (one.low, one.values, one.high) for v in column if v]
 
 
 def _even_ticks(top: float) -> list[float]:

@@ -195,7 +195,7 @@ def html(
         summary=escape(summary),
         contents=" ".join(links),
         findings=f"<h2>Findings</h2><ul>{said}</ul>" if said else "",
-        body="\n".join(sections),
+        body="\n".join([charts.HATCHES, *sections]),
     )
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -62,7 +63,12 @@ class JsonLines:
 
     def write(self, report: StepReport) -> None:
         """Append a line."""
-        self._file.write(json.dumps(asdict(report), sort_keys=True) + "\n")
+        figures = {
+            # JSON has no NaN: a step that was not finite has null.
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in asdict(report).items()
+        }
+        self._file.write(json.dumps(figures, sort_keys=True) + "\n")
         self._file.flush()
 
     def close(self) -> None:

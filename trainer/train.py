@@ -65,7 +65,8 @@ class Progress:
     norm_mean: float = 0.0
     bad_in_a_row: int = 0
     skipped: int = 0
-    loss: float = math.nan
+    loss: float = 0.0
+    """Of the last step that was taken."""
     fingerprint: dict[str, str] = field(default_factory=dict)
 
 
@@ -237,12 +238,13 @@ class Loop:
             seconds = time.perf_counter() - began
             progress.step, progress.tokens = step + 1, progress.tokens + tokens
             progress.seconds += seconds
-            progress.loss = nll / tokens
+            loss = nll / tokens
+            progress.loss = progress.loss if skipped else loss
             rate = tokens / seconds
             yield StepReport(
                 step=step,
                 steps=self.steps,
-                loss=progress.loss,
+                loss=loss,
                 loss_old=nll_old / tokens_old if tokens_old else None,
                 lr=lr,
                 grad_norm=norm,

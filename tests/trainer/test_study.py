@@ -1,0 +1,283 @@
+"""Studies: each run once, from the right model, on the right text; reports of them."""
+
+import dataclasses
+import json
+import re
+import shutil
+from xml.dom import minidom
+
+import pytest
+from trainer_world import SHAPE, facts, rows, sentences, write_dataset, write_folder
+
+from trainer import dataset, evaluate, files, model, report, section, study, tables
+from trainer.runs import Key, Runs
+from trainer.study import Study, WindowData
+from twiki.errors import DatasetError, TrainerError
+
+QUICK = {"sequence": 16, "batch": 4, "steps": 3, "checkpoint_every": 1}
+INITIAL = {**QUICK, "steps": 6, "lr": 3e-3}
+EVALUATION = evaluate.EvaluateSettings(parts=evaluate.PARTS, samples=20, tagger="", rows=20)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Datasets in the layout of the system, and corpora as of each window's end."""
+    root = tmp_path_factory.mktemp("world")
+    for number, month in enumerate(("2026-09", "2026-10")):
+        write_dataset(root / "datasets" / "tiny" / month / "v1", number + 1, month)
+        write_folder(root / "corpora" / month, {"p": rows(sentences(number + 1))}, window=month)
+    write_folder(root / "corpora" / "first", {"p": rows(sentences(0))})
+    texts = sentences(0) + sentences(1) + sentences(2)
+    model.small_model(texts, root / "start", shape=SHAPE)
+    return root
+
+
+def windows(world):
+    found = study.datasets(world / "datasets" / "tiny")
+    return [WindowData(p, world / "corpora" / p.parent.name) for p in found]
+
+
+def make(world, root, *names, **more):
+    return Study(
+        runs=Runs(root),
+        corpus=world / "corpora" / "first",
+        start=world / "start",
+        methods=names,
+        changes=QUICK,
+        method_changes={"initial": INITIAL},
+        evaluation=EVALUATION,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(world, tmp_path_factory):
+    root = tmp_path_factory.mktemp("study") / "runs"
+    plan = make(world, root, "diff", "full", "mixreview", "kadapter", "recadam")
+    return plan, study.run(plan, windows(world))
+
+
+def test_every_method_starts_from_its_own_run_of_the_window_before(finished):
+    plan, runs = finished
+    by = {(r.key.window, r.key.label): r for r in runs}
+    assert len(by) == 1 + 2 * 5
+    initial = by["initial", "initial"]
+    for label in plan.methods:
+        first, second = by["2026-09", label], by["2026-10", label]
+        assert first.record["inputs"]["start"] == str(initial.model)
+        assert second.record["inputs"]["start"] == str(first.model)
+
+
+def test_each_method_reads_its_text(finished, world):
+    _, runs = finished
+    read = {(r.key.window, r.key.label): r.record["inputs"] for r in runs}
+    assert read["2026-10", "diff"]["data"].endswith("tiny/2026-10/v1")
+    assert read["2026-10", "full"]["data"] == str(world / "corpora" / "2026-10")
+    assert read["2026-10", "diff"]["review"] == []
+    reviewed = [p.rpartition("/")[2] for p in read["2026-10", "mixreview"]["review"]]
+    assert reviewed == ["first", "v1"]
+    assert len(read["2026-09", "mixreview"]["review"]) == 1
+
+
+def test_every_model_is_evaluated_on_every_window(finished):
+    _, runs = finished
+    assert all(sorted(r.evaluations()) == ["2026-09-v1", "2026-10-v1"] for r in runs)
+
+
+def test_a_study_that_is_run_again_trains_nothing(finished, world):
+    plan, runs = finished
+    before = {r.key: (r.folder / "run.json").stat().st_mtime_ns for r in runs}
+    steps = []
+    again = study.run(
+        dataclasses.replace(plan, observe=lambda key, _: steps.append(key)), windows(world)
+    )
+    assert steps == []
+    assert {r.key: (r.folder / "run.json").stat().st_mtime_ns for r in again} == before
+
+
+def test_a_killed_study_goes_on_where_it_was(finished, world, tmp_path):
+    def kill(key, step):
+        if key.window == "2026-10" and step.step == 1:
+            raise KeyboardInterrupt
+
+    plan = make(world, tmp_path / "runs", "diff", observe=kill)
+    with pytest.raises(KeyboardInterrupt):
+        study.run(plan, windows(world))
+    done = study.run(dataclasses.replace(plan, observe=None), windows(world), measure=False)
+    whole = {r.key: r for r in finished[1]}
+    for run in done:
+        name = "model.safetensors"
+        assert files.sha256_of(run.model / name) == files.sha256_of(whole[run.key].model / name)
+
+
+def test_two_processes_cannot_train_one_run(finished):
+    plan, runs = finished
+    lock = runs[0].folder / "lock"
+    with (
+        files.locked(lock),
+        pytest.raises(TrainerError, match="another process"),
+        files.locked(lock),
+    ):
+        pass
+    assert plan.runs.find(Key("tiny", "2026-09", 1, "nothing")) is None
+
+
+def test_a_failing_training_leaves_the_dataset_as_it_is(world, tmp_path):
+    copied = tmp_path / "d" / "tiny" / "2026-09" / "v1"
+    shutil.copytree(world / "datasets/tiny/2026-09/v1", copied)
+    before = {p.name: files.sha256_of(p) for p in copied.iterdir()}
+    plan = make(world, tmp_path / "runs", "full")
+    with pytest.raises(TrainerError, match="trains on a corpus"):
+        study.run(plan, [WindowData(copied)])
+    assert {p.name: files.sha256_of(p) for p in copied.iterdir()} == before
+
+
+def test_windows_must_be_in_order_and_of_one_wiki(world, tmp_path):
+    plan = make(world, tmp_path / "runs", "diff")
+    with pytest.raises(DatasetError, match="in order of time"):
+        study.run(plan, windows(world)[::-1])
+    with pytest.raises(DatasetError, match="at least one"):
+        study.run(plan, [])
+
+
+def test_without_an_initial_model_it_says_what_is_needed(world, tmp_path):
+    plan = dataclasses.replace(make(world, tmp_path / "runs", "diff"), corpus=None)
+    with pytest.raises(TrainerError, match="no initial model; give one"):
+        study.run(plan, windows(world))
+    given = dataclasses.replace(plan, initial=world / "start")
+    assert study.run(given, windows(world)[:1], measure=False)[0].record["inputs"]["start"] == str(
+        world / "start"
+    )
+
+
+def test_when_a_window_closes_each_method_trains_once(world, tmp_path):
+    config = section.read_section(
+        {
+            "on_close": ["diff", "kadapter"],
+            "start": str(world / "start"),
+            "corpus": str(world / "corpora" / "first"),
+            "runs": str(tmp_path / "runs"),
+            "parts": ["extrinsic"],
+            "settings": QUICK,
+            "initial_settings": INITIAL,
+        }
+    )
+    first, second = (w.dataset for w in windows(world))
+    section.on_close(config, first)
+    runs = section.on_close(config, second)
+    assert [r.key.label for r in runs] == ["diff", "kadapter"]
+    assert "2026-09/v1/diff" in runs[0].record["inputs"]["start"]
+    assert list(runs[0].evaluations()) == ["2026-10-v1"]
+    steps = []
+    section.on_close(config, second, observe=lambda key, _: steps.append(key))
+    assert steps == []
+    nothing = section.read_section({})
+    assert section.on_close(nothing, first) == []
+
+
+def test_the_current_version_of_a_window_counts(world, tmp_path):
+    root = tmp_path / "tiny"
+    for version in ("v1", "v2"):
+        shutil.copytree(world / "datasets/tiny/2026-09/v1", root / "2026-09" / version)
+    assert [p.name for p in study.datasets(root)] == ["v2"]
+    (root / "2026-09" / "index.json").write_text(json.dumps({"current": 1}))
+    assert [p.name for p in study.datasets(root)] == ["v1"]
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def rendered(finished, tmp_path_factory):
+    out = tmp_path_factory.mktemp("report") / "r"
+    return out, report.render(finished[0].runs, out)
+
+
+def test_the_report_is_one_page_with_every_table_and_figure(rendered):
+    out, _ = rendered
+    page = (out / "report.html").read_text()
+    for number in range(1, 8):
+        assert f"Table {number}:" in page
+    for number in range(2, 6):
+        assert f"Figure {number}" in page
+    assert re.findall(r"(?:src|href)=\"(?!#)", page) == []
+    assert "<script" not in page
+    for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL):
+        minidom.parseString(svg)  # noqa: S318 - our own text
+
+
+def test_the_same_runs_give_the_same_bytes(finished, rendered, tmp_path):
+    out, _ = rendered
+    report.render(finished[0].runs, tmp_path / "again")
+    for name in ("report.html", "report.json", "report.md"):
+        assert (out / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+def test_json_and_markdown_hold_the_same_figures(finished, rendered):
+    out, content = rendered
+    assert json.loads((out / "report.json").read_text()) == content
+    table = next(t for t in content["tables"] if t["id"] == "table-3")
+    row = next(r for r in table["rows"] if r[:2] == ["2026-10", "diff"])
+    runs = {(r.key.window, r.key.label): r for r in finished[1]}
+    measured = runs["2026-10", "diff"].evaluations()["2026-10-v1"]["extrinsic"]
+    assert row[2] == measured["unchanged"]["object"]["perplexity"]
+    assert row[4] == measured["changed"]["object"]["perplexity"]
+    assert report.shown_cell(row[4]) in (out / "report.md").read_text()
+
+
+def test_every_run_shows_preset_seed_cost_and_versions(rendered):
+    _, content = rendered
+    for run in content["runs"]:
+        assert run["settings"]["preset"] == "recommended"
+        assert run["settings"]["seed"] == 0
+        assert run["costs"]["flops"] > 0
+        assert run["versions"]["torch"]
+
+
+def test_transfer_compares_the_last_model_with_those_before(finished):
+    data = tables.collect(finished[1])
+    assert data.windows == ("2026-09", "2026-10")
+    _, backward, forward = tables.transfer(data, "diff", data.windows)
+    at = ("extrinsic", "changed", "object", "nll")
+    tokens = data.of("diff", "2026-09", "2026-09", "extrinsic", "changed", "object", "tokens")
+    later = data.of("diff", "2026-10", "2026-09", *at)
+    own = data.of("diff", "2026-09", "2026-09", *at)
+    assert backward == pytest.approx((later - own) / tokens)
+    before = data.of("diff", "2026-09", "2026-10", *at)
+    initial = data.of("initial", "initial", "2026-10", *at)
+    assert forward == pytest.approx((before - initial) / tokens)
+
+
+def test_hostile_names_are_escaped_in_every_form(tmp_path):
+    evil = "<script>alert(1)</script>|x"
+    table = tables.Table("t", evil, evil, (evil,), ((evil,),))
+    page = report.html(evil, evil, [table], [], [evil])
+    assert "<script>" not in page
+    text = report.markdown("t", "s", [table], [])
+    assert "| \\<script\\>" in text
+    from trainer import charts  # noqa: PLC0415
+
+    chart = charts.bars(evil, evil, [evil], [charts.Series(evil, [1.0])], line=None)
+    assert "<script>" not in chart
+    minidom.parseString(chart)  # noqa: S318 - our own text
+
+
+def test_charts_without_values_say_so(tmp_path):
+    from trainer import charts  # noqa: PLC0415
+
+    empty = [charts.Series("a", [None, None])]
+    assert "no data" in charts.lines("t", "u", ["x", "y"], empty)
+    assert "no data" in charts.bars("t", "u", ["x", "y"], empty, line=None)
+    assert "no data" in charts.heatmap("t", ["r"], ["c"], [[None]])
+
+
+def test_a_report_of_nothing_is_an_error(tmp_path):
+    with pytest.raises(TrainerError, match="no finished run"):
+        report.render(Runs(tmp_path), tmp_path / "out")
+
+
+def test_facts_and_folders_agree(world):
+    folder = dataset.open_folder(windows(world)[0].dataset)
+    assert len(folder.probes("changed")) == len(facts(0))
+    assert not folder.is_corpus
+    assert dataset.open_folder(world / "corpora" / "first").is_corpus

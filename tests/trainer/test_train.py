@@ -1,0 +1,399 @@
+"""The loop: exact after every interruption, the same with any micro-batch and process count."""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from trainer_world import facts, rows, sentences, write_folder
+
+from trainer import checkpoint, device, files, methods, model, tokenizer, train
+from trainer.data import Mixture, prepare
+from trainer.methods.protocol import Plan
+from trainer.processes import World
+from trainer.train import Inputs, Loop, Progress
+from twiki.errors import ConfigError, DatasetError, TrainerError
+
+SMALL = {"sequence": 16, "batch": 3, "steps": 30, "lr": 3e-3, "checkpoint_every": 0}
+
+
+def settings(method="diff", **changes):
+    return methods.settings_for(method, "recommended", {**SMALL, **changes})
+
+
+class KillError(Exception):
+    """Stands for kill -9: nothing after the step happens."""
+
+
+def kill_after(step):
+    def observe(report):
+        if report.step + 1 == step:
+            raise KillError
+
+    return observe
+
+
+def weights(folder: Path):
+    name = "model.safetensors"
+    return load_file(folder / "model" / name)
+
+
+def equal(one: Path, other: Path) -> bool:
+    a, b = weights(one), weights(other)
+    return a.keys() == b.keys() and all(torch.equal(a[n], b[n]) for n in a)
+
+
+@pytest.fixture(scope="module")
+def dropout_model(tmp_path_factory, tiny_model):
+    """With dropout, so that a resumed run must repeat chance too."""
+    language = model.load(tiny_model)
+    for name in ("resid_pdrop", "embd_pdrop", "attn_pdrop"):
+        setattr(language.module.config, name, 0.2)
+    folder = tmp_path_factory.mktemp("dropout") / "m"
+    model.save(language, folder)
+    return folder
+
+
+@pytest.mark.parametrize("method", ["diff", "recadam", "mixreview"])
+def test_thirty_steps_equal_thirteen_and_seventeen_bit_for_bit(
+    tmp_path, dropout_model, september, corpus, method
+):
+    given = Inputs(dropout_model, september, (corpus,))
+    whole = train.run(settings(method), given, tmp_path / "whole")
+    parts = settings(method, checkpoint_every=13)
+    with pytest.raises(KillError):
+        train.run(parts, given, tmp_path / "parts", observe=kill_after(15))
+    resumed = train.run(parts, given, tmp_path / "parts")
+    assert equal(tmp_path / "whole", tmp_path / "parts")
+    assert resumed["costs"]["tokens"] == whole["costs"]["tokens"]
+    assert resumed["costs"]["final_loss"] == whole["costs"]["final_loss"]
+
+
+def test_killed_twice_in_one_epoch_and_at_its_end_changes_nothing(
+    tmp_path, dropout_model, september
+):
+    given = Inputs(dropout_model, september)
+    record = train.run(settings(), given, tmp_path / "whole")
+    epoch = math.ceil(record["text"]["rows"] / 3)
+    often = settings(checkpoint_every=1)
+    for step in (2, 3, epoch, epoch + 1, 2 * epoch):
+        with pytest.raises(KillError):
+            train.run(often, given, tmp_path / "killed", observe=kill_after(step + 1))
+    train.run(often, given, tmp_path / "killed")
+    assert equal(tmp_path / "whole", tmp_path / "killed")
+    log = (tmp_path / "killed" / "log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in log] == list(range(30))
+
+
+def test_the_log_of_a_resumed_run_has_the_learning_rates_of_an_undisturbed_one(
+    tmp_path, tiny_model, september
+):
+    def rates(folder):
+        return [json.loads(s)["lr"] for s in (folder / "log.jsonl").read_text().splitlines()]
+
+    train.run(settings(), Inputs(tiny_model, september), tmp_path / "whole")
+    cut = settings(checkpoint_every=10)
+    with pytest.raises(KillError):
+        train.run(cut, Inputs(tiny_model, september), tmp_path / "cut", observe=kill_after(12))
+    train.run(cut, Inputs(tiny_model, september), tmp_path / "cut")
+    assert rates(tmp_path / "cut") == rates(tmp_path / "whole")
+
+
+def test_a_half_written_checkpoint_does_not_count(tmp_path, tiny_model, september):
+    cut = settings(checkpoint_every=10)
+    out = tmp_path / "out"
+    with pytest.raises(KillError):
+        train.run(cut, Inputs(tiny_model, september), out, observe=kill_after(12))
+    (out / "checkpoints" / "step-00000020.tmp").mkdir()
+    assert checkpoint.newest(out / "checkpoints").step == 10
+    train.run(cut, Inputs(tiny_model, september), out)
+    assert not (out / "checkpoints").exists()
+
+
+def test_a_checkpoint_of_another_model_is_refused_and_stays(
+    tmp_path, tiny_model, dropout_model, september
+):
+    cut = settings(checkpoint_every=10)
+    out = tmp_path / "out"
+    with pytest.raises(KillError):
+        train.run(cut, Inputs(tiny_model, september), out, observe=kill_after(12))
+    before = files.sha256_of(out / "checkpoints/step-00000010/model.safetensors")
+    with pytest.raises(TrainerError, match="checkpoint of another model"):
+        train.run(cut, Inputs(dropout_model, september), out)
+    with pytest.raises(TrainerError, match="checkpoint of another settings"):
+        train.run(settings(seed=1), Inputs(tiny_model, september), out)
+    assert files.sha256_of(out / "checkpoints/step-00000010/model.safetensors") == before
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path, tiny_model, september):
+    given = Inputs(tiny_model, september)
+    first = train.run(settings(steps=2), given, tmp_path / "out")
+    again = train.run(settings(steps=2), given, tmp_path / "out", observe=kill_after(1))
+    assert again == files.read_json(tmp_path / "out" / "run.json")
+    assert again["fingerprint"] == first["fingerprint"]
+    with pytest.raises(TrainerError, match="finished with another settings"):
+        train.run(settings(steps=3), given, tmp_path / "out")
+
+
+@pytest.mark.parametrize("micro_batch", [1, 2, 7])
+def test_micro_batches_change_no_gradient(tmp_path, tiny_model, september, micro_batch):
+    # Rows hold different numbers of tokens: a mean of means would differ.
+    def gradients(size):
+        loop = make_loop(tmp_path, tiny_model, {"batch": 7, "micro_batch": size})
+        batch = loop.mixture.batch(loop.mixture.rows(0, 7))
+        tokens = int((batch.labels != -100).sum())
+        assert tokens < 7 * 16
+        loop._backward(batch, tokens)
+        return [p.grad for p in loop.module.parameters()]
+
+    for one, other in zip(gradients(7), gradients(micro_batch), strict=True):
+        assert torch.allclose(one, other, atol=1e-6)
+
+
+def make_loop(tmp_path, folder, changes):
+    language = model.load(folder)
+    chosen = settings(**changes)
+    words = tokenizer.load(folder)
+    texts = ["Ada Bern lives in Aldorp.", *sentences(0)[:2]]
+    tokens = prepare(texts, words, tmp_path / "tok", text_digest="x", sequence=16)
+    method = methods.method("diff")
+    module = method.prepare(language.module, Plan(chosen, 30))
+    optimizer = train.make_optimizer(chosen, module, "cpu")
+    shape = train.cost.shape_of(module)
+    mixture = Mixture(tokens, (), ratio=0, seed=0)
+    return Loop(chosen, World(), mixture, method, module, optimizer, shape, 30, 90)
+
+
+def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
+    given = Inputs(tiny_model, september, cache=tmp_path / "tokens")
+    # Eleven rows by four: the last step leaves one process without a row.
+    chosen = settings(batch=4, steps=0, epochs=2.0)
+    alone = train.run(chosen, given, tmp_path / "one")
+    script = tmp_path / "two.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nimport torch\n"
+        "torch.set_num_threads(1)\n"
+        "from trainer import methods, train\n"
+        f"chosen = methods.settings_for('diff', 'recommended', "
+        f"{ {**SMALL, 'batch': 4, 'steps': 0, 'epochs': 2.0}!r})\n"
+        f"given = train.Inputs(Path({str(tiny_model)!r}), Path({str(september)!r}), "
+        f"cache=Path({str(tmp_path / 'tokens')!r}))\n"
+        f"train.run(chosen, given, Path({str(tmp_path / 'two')!r}), on='cpu')\n"
+    )
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(  # noqa: S603 - our own script
+        [*launch, str(script)], capture_output=True, text=True, check=False, timeout=100
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+    def losses(folder):
+        return [json.loads(s)["loss"] for s in (folder / "log.jsonl").read_text().splitlines()]
+
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
+    record = files.read_json(tmp_path / "two" / "run.json")
+    assert record["costs"]["processes"] == 2
+    assert record["costs"]["tokens"] == alone["costs"]["tokens"]
+    one, two = weights(tmp_path / "one"), weights(tmp_path / "two")
+    assert all(torch.allclose(one[n], two[n], atol=1e-4) for n in one)
+
+
+# --- bad steps ------------------------------------------------------------------------------------
+
+
+class Poisoned(torch.nn.Module):
+    """A model whose loss is not a number at chosen calls."""
+
+    def __init__(self, module, bad):
+        super().__init__()
+        self.inner, self.bad, self.calls = module, bad, 0
+        self.config = module.config
+
+    def forward(self, **given):
+        out = self.inner(**given)
+        if self.calls in self.bad:
+            out.logits = out.logits * math.nan
+        self.calls += 1
+        return out
+
+
+def poisoned(tmp_path, folder, bad, **changes):
+    loop = make_loop(tmp_path, folder, changes)
+    module = Poisoned(loop.module, bad)
+    return Loop(
+        loop.settings, loop.me, loop.mixture, loop.method, module, loop.optimizer, loop.shape, 8, 24
+    )
+
+
+def test_a_step_that_is_not_finite_is_skipped_and_training_goes_on(tmp_path, tiny_model):
+    loop = poisoned(tmp_path, tiny_model, {2})
+    progress = Progress()
+    reports = list(loop.train(progress))
+    assert [r.skipped for r in reports] == [False, False, True, *[False] * 5]
+    assert progress.skipped == 1
+    assert all(torch.isfinite(p).all() for p in loop.module.parameters())
+
+
+def test_too_many_bad_steps_in_a_row_stop_the_run(tmp_path, tiny_model):
+    loop = poisoned(tmp_path, tiny_model, set(range(3, 99)), max_bad_steps=3)
+    progress = Progress()
+    with pytest.raises(TrainerError, match=r"3 bad steps in a row.*not finite.*lower lr"):
+        list(loop.train(progress))
+    assert progress.step == 5
+
+
+def test_a_spike_of_the_gradient_is_skipped_when_asked(tmp_path, tiny_model):
+    chosen = settings(spike=3.0)
+    progress = Progress()
+    assert not train._is_bad(1.0, 1.0, progress, chosen)
+    assert train._is_bad(3.1, 1.0, progress, chosen)
+    assert progress.norm_mean == 1.0
+    assert not train._is_bad(2.9, 1.0, progress, chosen)
+    assert not train._is_bad(99.0, 1.0, Progress(norm_mean=1.0), settings())
+
+
+# --- precision, memory, compile -------------------------------------------------------------------
+
+
+def test_weights_and_moments_are_fp32_whatever_was_stored(tmp_path, tiny_model, september):
+    language = model.load(tiny_model)
+    language.module.to(torch.bfloat16)
+    model.save(language, tmp_path / "bf16")
+    assert model.load(tmp_path / "bf16").module.transformer.wte.weight.dtype == torch.float32
+    cut = settings(checkpoint_every=10, precision="bf16")
+    given = Inputs(tmp_path / "bf16", september)
+    with pytest.raises(KillError):
+        train.run(cut, given, tmp_path / "out", observe=kill_after(12))
+    folder = tmp_path / "out/checkpoints/step-00000010"
+    assert {t.dtype for t in load_file(folder / "model.safetensors").values()} == {torch.float32}
+    moments = torch.load(folder / "optimizer.pt", weights_only=True)["state"]
+    assert {s["exp_avg"].dtype for s in moments.values()} == {torch.float32}
+    train.run(cut, given, tmp_path / "out")
+    assert {t.dtype for t in weights(tmp_path / "out").values()} == {torch.float32}
+
+
+def test_a_model_in_bf16_is_refused_as_master_weights(tiny_model):
+    module = model.load(tiny_model).module.to(torch.bfloat16)
+    with pytest.raises(TrainerError, match="fp32 master weights"):
+        train.make_optimizer(settings(), module, "cpu")
+
+
+def test_small_updates_are_not_lost(tmp_path, tiny_model, september):
+    given = Inputs(tiny_model, september)
+    train.run(settings(lr=1e-6, steps=3), given, tmp_path / "out")
+    before = model.weights(tiny_model)
+    assert not torch.equal(
+        before["transformer.ln_f.weight"], weights(tmp_path / "out")["transformer.ln_f.weight"]
+    )
+
+
+def test_a_micro_batch_that_does_not_fit_names_one_that_does():
+    def attempt(rows):
+        if rows > 6:
+            raise torch.OutOfMemoryError
+
+    assert device.fitting(attempt, 64, fixed=False) == 4
+    with pytest.raises(TrainerError, match="micro_batch = 64: set micro_batch = 4, which fits"):
+        device.fitting(attempt, 64, fixed=True)
+
+    def nothing_fits(_rows):
+        raise torch.OutOfMemoryError
+
+    with pytest.raises(TrainerError, match="lower sequence"):
+        device.fitting(nothing_fits, 2, fixed=False)
+    message = "set micro_batch = 4 and run the same"
+    with pytest.raises(TrainerError, match=message), device.memory_errors(8):
+        raise torch.OutOfMemoryError
+
+
+def test_parameter_names_of_a_checkpoint_are_the_models_own(tmp_path, tiny_model, september):
+    # Whatever wraps the model (compile, DDP): no "_orig_mod." in what is saved.
+    cut = settings(checkpoint_every=10)
+    with pytest.raises(KillError):
+        train.run(cut, Inputs(tiny_model, september), tmp_path / "o", observe=kill_after(12))
+    names = load_file(tmp_path / "o/checkpoints/step-00000010/model.safetensors").keys()
+    assert set(names) == set(model.weights(tiny_model))
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+def test_a_dataset_with_a_wrong_checksum_stops_before_training(tmp_path, tiny_model):
+    folder = write_folder(tmp_path / "d", {"diffset": rows(sentences(0))})
+    with (folder / "diffset.parquet").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(DatasetError, match=r"sha256 .* the manifest says"):
+        train.run(settings(), Inputs(tiny_model, folder), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_schema_no_manifest_or_an_empty_part_stop_before_training(tmp_path, tiny_model):
+    other = write_folder(tmp_path / "d", {"diffset": rows(["x"])}, schema_version=99)
+    with pytest.raises(DatasetError, match="schema version 99, this program reads 1"):
+        train.run(settings(), Inputs(tiny_model, other), tmp_path / "out")
+    with pytest.raises(DatasetError, match="not a dataset or corpus folder"):
+        train.run(settings(), Inputs(tiny_model, tmp_path), tmp_path / "out")
+    empty = write_folder(tmp_path / "e", {"diffset": rows(["  "]), "probes_changed": facts(0)})
+    with pytest.raises(DatasetError, match="holds no text"):
+        train.run(settings(), Inputs(tiny_model, empty), tmp_path / "out")
+
+
+def test_a_model_folder_without_tokenizer_or_weights_is_named(tmp_path, tiny_model, september):
+    for missing, what in (("tokenizer.json", "tokenizer"), ("model.safetensors", "causal")):
+        folder = tmp_path / what
+        folder.mkdir()
+        for item in tiny_model.iterdir():
+            if item.name != missing:
+                (folder / item.name).write_bytes(item.read_bytes())
+        with pytest.raises(TrainerError, match=f"{folder.name}: no {what}"):
+            train.run(settings(), Inputs(folder, september), tmp_path / "out")
+
+
+def test_more_tokens_than_positions_and_review_without_text_are_refused(
+    tmp_path, tiny_model, september
+):
+    with pytest.raises(ConfigError, match="sequence 65: the model has 64 positions"):
+        train.run(settings(sequence=65), Inputs(tiny_model, september), tmp_path / "out")
+    with pytest.raises(TrainerError, match="no old text"):
+        train.run(settings("mixreview"), Inputs(tiny_model, september), tmp_path / "out")
+
+
+# --- what a run reports ---------------------------------------------------------------------------
+
+
+def test_a_review_run_reports_the_loss_of_old_text_apart(tmp_path, tiny_model, september, corpus):
+    given = Inputs(tiny_model, september, (corpus,))
+    record = train.run(settings("mixreview", steps=0, batch=8), given, tmp_path / "o")
+    assert record["text"]["reviewed_rows"] == 2 * record["text"]["rows"]
+    lines = [json.loads(s) for s in (tmp_path / "o" / "log.jsonl").read_text().splitlines()]
+    assert any(line["loss_old"] for line in lines)
+
+
+def test_a_run_learns_its_text(tmp_path, tiny_model, corpus):
+    chosen = settings("initial", steps=150, batch=8, schedule="constant")
+    record = train.run(chosen, Inputs(tiny_model, corpus), tmp_path / "o")
+    assert record["costs"]["final_loss"] < 1.5
+
+
+def test_costs_follow_the_formula(tmp_path, tiny_model, september):
+    record = train.run(settings(steps=2), Inputs(tiny_model, september), tmp_path / "o")
+    costs = record["costs"]
+    assert costs["flops"] == costs["flops_per_token"] * costs["tokens"]
+    assert costs["device"] == "cpu"
+    assert costs["memory_bytes"] > 0
+    assert record["versions"]["torch"] == torch.__version__
+
+
+def test_an_unknown_sink_is_an_error(tmp_path, tiny_model, september):
+    with pytest.raises(TrainerError, match="sink 'paper' does not exist"):
+        train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("paper",))
+
+
+def test_rows_of_a_step_are_a_function_of_the_step(tmp_path, tiny_model):
+    loop = make_loop(tmp_path, tiny_model, {})
+    assert (loop.mixture.rows(26 * 3, 27 * 3) == loop.mixture.rows(0, 90)[78:81]).all()
+    assert isinstance(loop.mixture.rows(0, 3), np.ndarray)
