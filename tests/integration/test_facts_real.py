@@ -154,7 +154,7 @@ OFFICES = {
         ("castle", "castle", 50, 20),
         ("noah_kahan", "noah_kahan", 25, 15),
         ("pyramid", "pyramid", 90, 30),
-        ("covid19_pandemic", "Q81068910_covid19_pandemic", 60, 40),
+        ("covid19_pandemic", "Q81068910_covid19_pandemic", 60, 25),
         ("donald_trump", "Q22686_donald_trump", 140, 100),
     ],
 )
