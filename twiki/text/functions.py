@@ -48,7 +48,7 @@ def expand_function(  # noqa: C901, PLR0911, PLR0912 - one case a function, none
         case "ifexist":
             return argument(0)
         case "formatnum":
-            return number({"1": first, "2": argument(0)})
+            return _localised(number({"1": first, "2": argument(0)}), site.language)
         case "lc":
             return first.lower()
         case "uc":
@@ -68,6 +68,24 @@ def expand_function(  # noqa: C901, PLR0911, PLR0912 - one case a function, none
         case silent if silent in _SILENT:
             return NOTE
     return None
+
+
+_COMMA_DECIMAL = {
+    language: thousands
+    for thousands, languages in (
+        (".", "de nl es it pt id tr da el ro sl hr sr vi ca gl eu is"),
+        ("\u00a0", "fr sv fi nb nn no cs sk pl ru uk bg hu et lv lt be hy kk"),
+    )
+    for language in languages.split()
+}
+"""Languages that write 1.234,5 or 1 234,5 → what they put between thousands."""
+
+
+def _localised(shown: str, language: str) -> str:
+    thousands = _COMMA_DECIMAL.get(language)
+    if thousands is None:
+        return shown
+    return shown.translate({ord(","): thousands, ord("."): ","})
 
 
 def _same(one: str, other: str) -> bool:
