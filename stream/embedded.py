@@ -10,7 +10,8 @@ State, outbox and position land in one RocksDB batch, so a kill at any point los
 nothing (L16). When windows close, ``on_closed`` is called after the write that closed them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Protocol
@@ -23,7 +24,7 @@ from stream.found import Failed, Failure
 from stream.metrics import Metrics
 from stream.position import Positions
 from stream.record import Recorder
-from stream.seen import Seen
+from stream.seen import Seen, change_key
 from stream.settings import Settings
 from twiki.engine import DeadLetter, Engine
 from twiki.needs import Needs
@@ -64,6 +65,14 @@ class NoContents:
     @staticmethod
     def _lost(wiki: str, rev_id: int | None, change: Change | None) -> Failed:
         return Failed(wiki=wiki, reason=Failure.MISSING, change=change, rev_id=rev_id)
+
+
+@dataclass(slots=True)
+class _Step:
+    """An item of a chunk, and what is to be applied in its place; None: a repetition."""
+
+    item: Item
+    work: Item | None
 
 
 class Embedded:
@@ -118,21 +127,21 @@ class Embedded:
 
     def take(self, chunk: Sequence[Item]) -> None:
         """Apply one chunk and write it; then whatever windows it closed are announced."""
-        fresh = [item for item in chunk if self._is_new(item)]
-        changes = [item for item in fresh if isinstance(item, Change)]
+        todo = self._sift(chunk)
+        changes = [step.work for step in todo if isinstance(step.work, Change)]
         results = iter(self._contents.fetch(changes) if changes else ())
-        done: list[SourcePosition | None] = []
-        for item in fresh:
-            found = next(results) if isinstance(item, Change) else item
+        for step in todo:
+            found = next(results) if isinstance(step.work, Change) else step.work
             if isinstance(found, Failed) and found.reason is Failure.STOPPED:
                 self._stopping = True
                 break
-            if self._recorder is not None:
-                self._recorder.write(item if isinstance(found, Failed) else found)
-            self._apply(found)
-            done.append(_position(item))
-        for position in done:
-            self.positions.done(position)
+            if found is None:
+                self._arrived(_position(step.item), _told(step.item))
+            else:
+                if self._recorder is not None:
+                    self._recorder.write(step.item if isinstance(found, Failed) else found)
+                self._apply(found)
+            self.positions.done(_position(step.item))
         closed, self.engine.closed_now = self.engine.closed_now, []
         self.engine.commit(positions=self.positions.to_bytes(), sync=bool(closed))
         if closed:
@@ -143,19 +152,32 @@ class Embedded:
         for window in closed:
             self._on_closed(window)
 
-    def _is_new(self, item: Item) -> bool:
-        """Whether the item must be applied; a repetition is counted and passed."""
-        position = _position(item)
-        if not self.positions.begin(position):
-            self.metrics.add(names.REPEATED)
-            return False
-        change = item.change if isinstance(item, Revision) else item
-        if isinstance(change, Change) and not self._seen.first(change):
-            self.metrics.add(names.REPEATED)
-            self.positions.done(position)
-            self._arrived(position, change)
-            return False
-        return True
+    def _sift(self, chunk: Sequence[Item]) -> list[_Step]:
+        """What of a chunk is to be applied, in its order; repetitions only move the clock.
+
+        recentchange names no page id. Where page_change tells the same revision in the same
+        chunk, its account is taken in the place of the first.
+        """
+        todo: list[_Step] = []
+        nameless: dict[Hashable, _Step] = {}
+        for item in chunk:
+            if not self.positions.begin(_position(item)):
+                self.metrics.add(names.REPEATED)
+                continue
+            step = _Step(item, item)
+            todo.append(step)
+            change = _told(item)
+            if not isinstance(change, Change):
+                continue
+            key = change_key(change)
+            if not self._seen.first(change):
+                self.metrics.add(names.REPEATED)
+                step.work = None
+                if change.page_id is not None and key in nameless:
+                    nameless.pop(key).work = change
+            elif change.page_id is None and isinstance(item, Change):
+                nameless[key] = step
+        return todo
 
     def _apply(self, item: Revision | Failed | Canary | Rejected) -> None:
         match item:
@@ -168,7 +190,12 @@ class Embedded:
                 self._failed(item)
             case Revision():
                 self._arrived(item.change.position, item.change)
-                self.engine.apply(item)
+                if self.engine.key_of(item) is None:
+                    # Its page was moved or merged away since; page_change will name it.
+                    self.engine.count("unplaced")
+                    self._seen.forget(item.change)
+                else:
+                    self.engine.apply(item)
 
     def _reject(self, item: Rejected) -> None:
         self.engine.count(f"rejected:{item.reason}")
@@ -212,6 +239,10 @@ def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     source = iter(items)
     while chunk := list(islice(source, size)):
         yield chunk
+
+
+def _told(item: Item) -> Change | Canary | Rejected:
+    return item.change if isinstance(item, Revision) else item
 
 
 def _position(item: Item) -> SourcePosition | None:

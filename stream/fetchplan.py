@@ -133,7 +133,7 @@ def _completed(change: Change, found: Found) -> Change:
         parent = found.parent_rev_id
     return replace(
         change,
-        page_id=change.page_id or found.page_id or None,
+        page_id=change.page_id or _page_id(change, found),
         title=change.title or found.title,
         namespace=found.namespace if change.namespace is None else change.namespace,
         rev_id=change.rev_id or found.rev_id or None,
@@ -141,6 +141,16 @@ def _completed(change: Change, found: Found) -> Change:
         rev_dt=change.rev_dt or (found.rev_dt if same else None),
         visible=visible,
     )
+
+
+def _page_id(change: Change, found: Found) -> int | None:
+    """The page that the answer names, unless it bears another title than the event said.
+
+    A revision that a history merge moved is told under its new page; of a page that was only
+    renamed, the state knows the id by the old title.
+    """
+    renamed = change.title is not None and change.title != found.title
+    return None if renamed else found.page_id or None
 
 
 def revision_of(wiki: str, found: Found) -> Revision | Failed:

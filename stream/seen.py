@@ -30,6 +30,12 @@ class Seen:
             repeated = self._known(key) or repeated
         return not repeated
 
+    def forget(self, change: Change) -> None:
+        """Let the next account of the same change count as the first."""
+        key = change_key(change)
+        self._young.discard(key)
+        self._old.discard(key)
+
     def _known(self, key: Hashable) -> bool:
         if key in self._young:
             return True
