@@ -60,24 +60,27 @@ def find_words(folded: str, label: str, start: int = 0) -> int:
         return -1
     at = folded.find(label, start)
     while at >= 0:
-        if _is_edge(folded, at, label[0]) and _is_edge(folded, at + len(label), label[-1]):
+        end = at + len(label)
+        if _is_edge(folded, at - 1, -1, label[0]) and _is_edge(folded, end, 1, label[-1]):
             return at
         at = folded.find(label, at + 1)
     return -1
 
 
-def _is_edge(text: str, at: int, inner: str) -> bool:
-    """Whether no word runs on over the place ``at``; ``inner`` is the label's character there."""
-    if at in (0, len(text)) or not _is_word(inner):
+def _is_edge(text: str, place: int, step: int, inner: str) -> bool:
+    """Whether a word ends between ``inner`` and its outer neighbour, the character at ``place``.
+
+    ``step`` leads outwards: -1 at the label's start, 1 at its end.
+    """
+    if not 0 <= place < len(text):
         return True
-    before, after = text[at - 1], text[at]
-    if before.isdigit() and after in ".,":
-        return not text[at + 1 : at + 2].isdigit()
-    if after.isdigit() and before in ".,":
-        return not (at > 1 and text[at - 2].isdigit())
-    if not (_is_word(before) and _is_word(after)):
+    outer = text[place]
+    if inner.isdigit() and outer in ".,":
+        beyond = place + step
+        return not (0 <= beyond < len(text) and text[beyond].isdigit())
+    if not _is_word(outer):
         return True
-    return bool(_UNSPACED.match(before) or _UNSPACED.match(after))
+    return bool(_UNSPACED.match(outer) or _UNSPACED.match(inner))
 
 
 def _is_word(character: str) -> bool:

@@ -46,6 +46,8 @@ def test_a_label_stands_as_whole_words(sentence, label):
         ("1,234 people", "234"),
         ("12345", "234"),
         ("snake_case", "snake"),
+        ("C++20", "C++"),
+        ("Yahoo!Japan", "Yahoo!"),
         ("काम", "क"),
         ("one sentence ends.", "sentence ends. The"),
         ("Beyoncé", "Beyonce"),
