@@ -7,6 +7,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from twiki import context as contexts
+from twiki.apply import apply
 from twiki.config import CoreConfig, FactConfig, WikiConfig
 from twiki.context import Context
 from twiki.engine import Engine
@@ -171,8 +172,6 @@ def engine(
 
 def applied(revisions: Iterable[Revision], key=1, ctx: Context | None = None) -> Store:
     """A store in memory into which ``revisions`` of one page or entity were worked."""
-    from twiki.apply import apply
-
     store, ctx = Store(MemoryKeyValues()), ctx or context()
     batch = Batch(store)
     for revision in revisions:

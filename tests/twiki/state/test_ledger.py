@@ -1,4 +1,4 @@
-"""Which revision stands at a boundary: every case that ENGINE 2 names, and what it says of order."""
+"""Which revision stands at a boundary: the cases that ENGINE 2 names, and those beside them."""
 
 from datetime import timedelta
 
