@@ -21,6 +21,9 @@ from twiki.records import (
 from twiki.similarity import cosmetic
 from twiki.text import sentences
 
+_FEW = 8
+"""Blocks up to which comparing each with a page's is cheaper than hashing the page."""
+
 
 def diff(old: Sequence[str] | None, new: Sequence[str], clean: Callable[[str], CleanBlock]) -> Diff:
     """What ``new`` gained and lost against ``old``, both as blocks; None: a new article.
@@ -79,19 +82,49 @@ def _sentence(place: Place, lost: Sequence[Place], replaced: int | None) -> Diff
 def _take_out_equal(
     old: Sequence[str], new: Sequence[str]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Pairs of equal blocks (old index, new index), first to first, and what is left."""
+    """Pairs of equal blocks (old index, new index), first to first, and what is left.
+
+    Of the pairs at the beginning only the last is told, of those at the end none: nothing
+    that is left stands between them.
+    """
+    room = min(len(old), len(new))
+    head = _count_equal(zip(old, new, strict=False))
+    tail = min(_count_equal(zip(reversed(old), reversed(new), strict=False)), room - head)
+    ending = old[len(old) - tail :]
     waiting: dict[str, list[int]] = {}
-    for index in range(len(old) - 1, -1, -1):
+    for index in range(len(old) - tail - 1, head - 1, -1):
         waiting.setdefault(old[index], []).append(index)
-    shared: list[tuple[int, int]] = []
+    middle = range(head, len(new) - tail)
+    if tail and _share(ending, {*waiting, *(new[index] for index in middle)}):
+        # a block of the end stands in the middle too: pairs there go first to first as well
+        middle = range(head, len(new))
+        waiting = {}
+        for index in range(len(old) - 1, head - 1, -1):
+            waiting.setdefault(old[index], []).append(index)
+    shared = [(head - 1, head - 1)] if head else []
     new_rest: list[int] = []
-    for index, block in enumerate(new):
-        if partners := waiting.get(block):
+    for index in middle:
+        if partners := waiting.get(new[index]):
             shared.append((partners.pop(), index))
         else:
             new_rest.append(index)
     old_rest = sorted(index for partners in waiting.values() for index in partners)
     return shared, old_rest, new_rest
+
+
+def _count_equal(pairs: Iterable[tuple[str, str]]) -> int:
+    count = 0
+    for one, other in pairs:
+        if one is not other and one != other:
+            break
+        count += 1
+    return count
+
+
+def _share(ending: Sequence[str], middle: set[str]) -> bool:
+    if len(middle) > _FEW:
+        return not middle.isdisjoint(ending)
+    return any(block in ending for block in middle)
 
 
 def _places(blocks: Iterable[tuple[int, str]], clean: Callable[[str], CleanBlock]) -> list[Place]:

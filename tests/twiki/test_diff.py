@@ -207,3 +207,18 @@ def test_a_rewrite_of_a_long_page_is_paired_in_bounded_time():
     new = [f"Line {n} tells that a village called {n} holds {n * 9} folk." for n in range(3000)]
     found = diff_plain(old, new)
     assert len(found.sentences) == 3000
+
+
+@given(
+    st.lists(st.sampled_from(["Ants bite.", "Cows dig.", "Eels flee.", "Hens lay."]), max_size=12),
+    st.lists(st.sampled_from(["Ants bite.", "Cows dig.", "Eels flee.", "Hens lay."]), max_size=12),
+)
+def test_equal_blocks_go_first_to_first_whatever_the_ends_share(old, new):
+    budget = Counter(old)
+    expected = []
+    for index, block in enumerate(new):
+        if budget[block] > 0:
+            budget[block] -= 1
+        else:
+            expected.append((block, index))
+    assert [(s.text, s.block) for s in diff_plain(old, new).sentences] == expected
