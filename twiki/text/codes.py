@@ -38,6 +38,7 @@ CODES: dict[str, Expansion] = {
         phrases.marriage,
         phrases.named_ship,
         phrases.force,
+        phrases.nation,
         phrases.enumeration,
         phrases.items,
         phrases.sic,

@@ -7,7 +7,7 @@ the template was called by.
 import re
 
 from twiki.text.measures import amount
-from twiki.text.names import LANGUAGES, spelled
+from twiki.text.names import COUNTRIES, LANGUAGES, spelled
 from twiki.text.values import YES as _YES
 from twiki.text.values import Parameters, country, language, ship, unnamed
 
@@ -130,6 +130,11 @@ def named_ship(parameters: Parameters) -> str:
 def force(parameters: Parameters) -> str:
     """``{{army|USA}}`` → ``United States Army``."""
     return f"{country(parameters)} {parameters['0'].title()}".strip()
+
+
+def nation(parameters: Parameters) -> str:
+    """``{{FRA}}`` → ``France``."""
+    return COUNTRIES.get(parameters["0"].upper(), "")
 
 
 def enumeration(parameters: Parameters) -> str:
