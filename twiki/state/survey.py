@@ -37,11 +37,14 @@ def survey(
 
     ``articles``: only what is an article is wanted (pages); else all that stands (entities).
     """
-    last = max((e.effective for e in ledger), default=0)
+    # Who did not know of a late event reads another revision up to where it became known.
+    last = max((max(e.effective, e.epoch) for e in ledger), default=0)
     first = min((e.effective for e in fresh), default=0)
     pinned = {e.boundary for e in ledger if e.boundary is not None}
     plain = not pinned and not any(is_late(e) for e in ledger)
-    in_order = plain and bool(held.entries) and first >= held.entries[-1].effective
+    # A text that is shown again is wanted again wherever it stands.
+    shown = any(e.kind is EntryKind.VISIBILITY and e.visible for e in fresh)
+    in_order = plain and not shown and bool(held.entries) and first >= held.entries[-1].effective
     remembered = dict(held.stands) if in_order else {}
     had = {*held.revs, *held.needs}
     stands: list[tuple[int, int]] = []
