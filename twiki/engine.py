@@ -43,6 +43,8 @@ class Progress(msgspec.Struct, kw_only=True):
     repository: str
     first: int = 0
     """The oldest boundary kept, milliseconds; 0: nothing has arrived yet."""
+    bootstrapped: bool = False
+    """The first boundary is that of a dump: what it lacks was not there."""
     fixed: tuple[int, ...] = ()
     """Boundaries given by hand; empty: calendar months from ``first``."""
     closed: int = 0
@@ -204,7 +206,17 @@ class Engine:
             return title.rpartition(":")[2] or None
         if change.page_id is not None:
             return change.page_id
-        return self._page_titled(change.title) if change.title else None
+        return self.page_titled(change.title) if change.title else None
+
+    def page_titled(self, title: str) -> int | None:
+        """The page that bears ``title`` at the open end: for events that name no page id."""
+        for key in self.batch.keys(layout.title_prefix(title)):
+            page_id = int.from_bytes(key[-8:], "big")
+            held = self.batch.subject(page_id).held
+            told = next((e for e in reversed(held.entries) if e.title is not None), None)
+            if held.stood and told is not None and told.title == title:
+                return page_id
+        return None
 
     def apply(self, revision: Revision, key: Id | None = None) -> Applied | None:
         """Work a revision into the batch; None where it could not be used (dead letter)."""
@@ -223,11 +235,12 @@ class Engine:
     def supply(self, key: Id, revision: Revision) -> Applied:
         """Work in a revision that was asked for by id, because the ledger names it.
 
-        It was always there: it is never late, and its page's title of today says nothing
-        about then.
+        It was always there: it is never late, unless the event that named it was, and its
+        page's title of today says nothing about then.
         """
         change = msgspec.structs.replace(revision.change, title=None, namespace=None)
-        known = msgspec.structs.replace(self.context, closed=0)
+        told = (e.epoch for e in self.batch.subject(key).held.entries if e.rev == change.rev_id)
+        known = msgspec.structs.replace(self.context, closed=min(told, default=0))
         return self._apply(key, msgspec.structs.replace(revision, change=change), known)
 
     def dead_letter(self, letter: DeadLetter) -> None:
@@ -284,17 +297,6 @@ class Engine:
             self.batch.put(layout.LATE + layout.number(self.progress.late), codec.encode(event))
             self.progress.late += 1
         return applied
-
-    def _page_titled(self, title: str) -> int | None:
-        """The page that bears ``title`` now: for events that name no page id."""
-        prefix = layout.title_prefix(title)
-        for key, _ in self.store.kv.scan(prefix):
-            page_id = int.from_bytes(key[-8:], "big")
-            held = self.batch.subject(page_id).held
-            stood = next((e for e in reversed(held.entries) if e.title is not None), None)
-            if stood is not None and stood.title == title:
-                return page_id
-        return None
 
     def _begin(self, moment: datetime) -> None:
         """A state that was not bootstrapped begins with the month of its first event."""
