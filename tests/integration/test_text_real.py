@@ -6,6 +6,7 @@ import html
 import json
 import random
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from twiki.diff import diff, diff_plain
 from twiki.records import Diff
 from twiki.text.blocks import resplit, split
 from twiki.text.clean import Cleaner
+from twiki.text.nesting import TEMPLATE, scan
 from twiki.text.sentences import segment
 from twiki.text.siteinfo import SiteInfo, redirect_target
 
@@ -99,6 +101,25 @@ def test_real_pages_survive_random_edits_with_incremental_equal_to_whole(cleaner
     edited = resplit(blocks, text + "\n\nNew sentence here.")
     new = [p for block in edited for p in cleaner.block(block).paragraphs]
     assert new == cleaner.article(text + "\n\nNew sentence here.")
+
+
+def test_outermost_templates_are_those_that_another_parser_finds():
+    parser = pytest.importorskip("mwparserfromhell")
+    found = differing = 0
+    for _, text in sorted(pages().items())[::3]:
+        ours: Counter[str] = Counter()
+        position = 0
+        for kind, start, end in [*scan(text).spans, (TEMPLATE, len(text), len(text))]:
+            between = text[position:start]
+            ours.update(re.findall(r"\{\{[^{}\[\]<>\n]+\}\}", between))
+            ours.update([text[start:end]] if kind == TEMPLATE and start < end else [])
+            position = max(position, end)
+        code = parser.parse(text, skip_style_tags=True)
+        theirs = Counter(map(str, code.filter_templates(recursive=False)))
+        found += theirs.total()
+        differing += ((ours - theirs) + (theirs - ours)).total()
+    assert found > 1500
+    assert differing <= 2  # theirs misses one after a tag that is never closed
 
 
 def test_an_edit_of_a_real_page_gives_its_sentence_and_nothing_else(cleaner):

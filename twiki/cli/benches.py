@@ -22,6 +22,7 @@ BENCHES = {
     "edits": Bench("twiki.bench.edits", "article edits through the engine, by size and kind"),
     "entities": Bench("twiki.bench.entities", "entity edits and the entity dump"),
     "clean": Bench("twiki.bench.clean", "cleaning wikitext, beside WikiExtractor"),
+    "sentences": Bench("twiki.bench.sentences", "sentence boundaries, beside spaCy and pySBD"),
     "corpus": Bench("twiki.bench.corpus", "whole articles a second, beside WikiExtractor"),
     "cut": Bench("twiki.bench.cut", "a window's cut against pages touched and pages held"),
     "reconcile": Bench("twiki.bench.reconcile", "an XML dump, beside its decompression"),

@@ -178,7 +178,8 @@ class Expander:
         if expansion is not None:
             return seamed(expansion(Parameters(self, short, arguments, depth))) or GONE
         if not known and short:
-            self.unknown[" ".join(short.replace("_", " ").split())[:80]] += 1
+            word = short.partition(":")[0] if short.startswith("#") else short
+            self.unknown[" ".join(word.replace("_", " ").split())[:80]] += 1
         return GONE
 
     def _short_name(self, name: str) -> str:

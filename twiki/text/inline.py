@@ -48,7 +48,9 @@ _EXTERNAL = re.compile(
 )
 _QUOTES = re.compile(r"''+")
 _ITALIC, _BOLD, _BOTH = 2, 3, 5
-_LOOSE = re.compile(r"\{\{(?:[^{}\n|]*\|[^\n]*)?|\}\}+|\[\[(?:[^\[\]\n|]*\|)?|\]\]")
+_LOOSE = re.compile(
+    r"\[\[[^\[\]\n|]*\.(?i:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm)\s*\|[^\n]*|\{\{(?:[^{}\n|]*\|[^\n]*)?|\}\}+|\[\[(?:[^\[\]\n|]*\|)?|\]\]"
+)
 
 
 def clear(text: str) -> str:
@@ -65,14 +67,14 @@ def literal(text: str) -> str:
 
 def decode(text: str) -> str:
     """Entities → characters, as MediaWiki reads them: the semicolon is required."""
-    return clear(_ENTITY.sub(_character, text)) if "&" in text else text
+    return _ENTITY.sub(_character, text) if "&" in text else text
 
 
 def _character(match: re.Match[str]) -> str:
     if match[3]:
-        return html5.get(match[3] + ";", match[0])
+        return clear(html5.get(match[3] + ";", match[0]))
     code = int(match[1]) if match[1] else int(match[2], 16)
-    return chr(code) if 0 < code <= sys.maxunicode else match[0]
+    return clear(chr(code)) if 0 < code <= sys.maxunicode else match[0]
 
 
 def tags(text: str) -> str:

@@ -76,6 +76,11 @@ def test_references_comments_images_and_categories_change_nothing(text):
         ("A ''b [[c|''d'']]'' e", "A b d e"),
         ("{{lang|fr|mot [[d|juste]] {{nowrap|5 e}}}}", "mot juste 5 e"),
         ("Zero\u200bwidth, so\u00adft, \u202ertl\u202c, nul\x00l.", "Zerowidth, soft, rtl, null."),
+        ("A <ref>x</ref>, b &amp; c ({{unknown}}) &#2;&#x202e;d.", "A, b & c d."),
+        ("[[File:x.jpg|thumb|never [[closed]]", ""),
+        ("[[never|closed", "closed"),
+        ("{{never|closed\nA.", "A."),
+        ("a]] }} b", "a b"),
         ("Lone \ud800 surrogate.", "Lone \ufffd surrogate."),
         ("שלום 5 <ref>x</ref>עולם.", "שלום 5 עולם."),
         ("e\u0301te\u0301", "e\u0301te\u0301"),
@@ -118,6 +123,7 @@ def test_unknown_templates_are_counted_by_name_and_known_ones_are_not():
         "{{mystery_box|a}} {{Mystery box}} {{infobox|x}} {{cn}} {{lang|fr|a}}"
     ).dropped
     assert dropped == (("Mystery box", 1), ("mystery box", 1))
+    assert CLEANER.block("{{#invoke:A|b}}{{#expr:1+1}}").dropped == (("#expr", 1),)
 
 
 def test_formulas_are_dropped_by_choice():
