@@ -159,6 +159,8 @@ class _Census:
     def __init__(self, engine: Engine, window: Window, policy: Policy, *, articles: bool) -> None:
         self._engine = engine
         self._end = to_ms(window.end)
+        self._start = to_ms(window.start)
+        self._start_is_known = _start_is_known(engine, self._start)
         self._boundary = window.end
         self._pins = policy is Policy.DUMP
         self._articles = articles
@@ -195,16 +197,21 @@ class _Census:
         self._tally.had += had
         stood = standing(held.entries, self._end)
         found = self._sort(held, stood, change, had=had)
-        if found is Found.RESTORED:
+        if found is Found.RESTORED or (not had and self._came_within(change)):
             self._restore(key, revision)
         elif not had or change.rev_id in held.needs or (self._pins and not _is(stood, change)):
-            revision = self._pinned(revision) if self._pins else _plain(revision)
-            self._engine.apply(revision, key)
+            self._engine.apply(self._pinned(revision) if self._pins else _plain(revision), key)
         if found is Found.UNKNOWN_AT_BOUNDARY and change.parent_rev_id:
             self.fetch.append((key, change.parent_rev_id))
         readable = revision.content is not None or change.visible is False
         self._note(found if readable else Found.UNREADABLE, key)
         self._step()
+
+    def has(self, key: Id) -> bool:
+        """Whether the state follows it at the boundary: a page that has left by the dump's word."""
+        held = self._engine.store.held(key)
+        stood = None if held is None else standing(held.entries, self._end)
+        return stood is not None and self._follows(stood)
 
     def other(self) -> None:
         """Count a page of the dump that the state does not follow."""
@@ -246,6 +253,15 @@ class _Census:
         told = parent is None or parent == 0 or (stood is not None and stood.rev == parent)
         return Found.REPAIRED if told else Found.UNKNOWN_AT_BOUNDARY
 
+    def _came_within(self, change: Change) -> bool:
+        """Whether a revision older than the window became current inside it.
+
+        An import or a restore brings such a one, and the stream missed it: at the window's
+        start, which a dump confirmed, it did not stand.
+        """
+        old = change.rev_dt is not None and to_ms(change.rev_dt) < self._start
+        return old and self._start_is_known
+
     def _pinned(self, revision: Revision) -> Revision:
         return msgspec.structs.replace(revision, pinned=True, boundary=self._boundary)
 
@@ -279,6 +295,15 @@ class _Census:
 _OWN = (EntryKind.REVISION, EntryKind.MOVE, EntryKind.RESTORE, EntryKind.MERGE)
 
 
+def _start_is_known(engine: Engine, start: int) -> bool:
+    """Whether a dump was held against the boundary where the window starts."""
+    progress = engine.progress
+    if start == progress.first:
+        return progress.bootstrapped
+    before = [b for b in engine.context.boundaries if b < start]
+    return bool(before) and before[-1] in progress.reconciled
+
+
 def _is(stood: Standing | None, change: Change) -> bool:
     return stood is not None and stood.rev == change.rev_id
 
@@ -305,7 +330,8 @@ _CUTS = (EntryKind.DELETE, EntryKind.MERGE)
 def _why_absent(entries: tuple[Entry, ...], stood: Standing | None, end: int) -> Found | None:
     if stood is None:
         return Found.DELETED if _last_cut(entries, end) else None
-    if any(e.kind in _CUTS and e.effective >= end and not e.rev for e in entries):
+    later = (e for e in entries if e.effective >= end and e.kind in _CUTS)
+    if any(e.kind is EntryKind.DELETE or not e.rev for e in later):  # a deletion names what it took
         return Found.DELETED_LATER
     return Found.REDIRECT if stood.redirect else Found.MISSING
 
@@ -334,7 +360,11 @@ def _read_pages(census: _Census, path: Path, progress: Progress) -> None:
     with xml.open(path) as dump:
         for page in dump.pages(skip=census.known):
             progress("pages", 1)
-            if tracked is not None and page.namespace not in tracked:
+            if (
+                tracked is not None
+                and page.namespace not in tracked
+                and not census.has(page.page_id)
+            ):
                 census.other()
             elif page.revisions:
                 newest = max(page.revisions, key=lambda r: (r.timestamp, r.rev_id))
