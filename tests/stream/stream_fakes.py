@@ -44,6 +44,7 @@ class FakeConnection:
         self.headers = {"Content-Type": "text/event-stream"} if headers is None else headers
         self._chunks = list(chunks)
         self.closed = False
+        self.interrupted = False
 
     def read(self) -> bytes:
         if not self._chunks:
@@ -54,6 +55,7 @@ class FakeConnection:
         return chunk
 
     def interrupt(self) -> None:
+        self.interrupted = True
         self._chunks.clear()
 
     def close(self) -> None:

@@ -331,6 +331,7 @@ def test_stopping_ends_the_iteration_and_closes_the_connection():
     reader.read(limit=1)
     assert reader.revisions == [101]
     assert open_one.closed
+    assert open_one.interrupted  # a read that waits for data would not end by itself
 
 
 def test_wikimedia_is_not_asked_without_a_contact():

@@ -315,6 +315,7 @@ def test_a_title_with_a_pipe_cannot_smuggle_in_another():
     api = Wiki().add(11, "text", title="B")
     [failed] = fetch(api, edit(None, ChangeKind.RESTORE, title="A|B", age=99))
     assert reason(failed) is Failure.MISSING
+    assert all("B" not in str(params.get("titles")) for _, params in api.calls)
 
 
 def test_titles_are_cut_into_addresses_that_are_short_enough():

@@ -180,6 +180,14 @@ def test_an_idle_topic_is_resumed_where_its_stream_stands():
     ]
 
 
+def test_a_topic_with_events_in_flight_is_resumed_at_the_first_of_them():
+    positions = Positions(StreamConfig(resume_margin_seconds=60))
+    positions.begin(at(5, DAY))
+    positions.begin(at(1, 3 * DAY, CODFW))
+    parts, _ = resume(positions, 3 * DAY)
+    assert parts[1] == {"topic": EQIAD, "partition": 0, "timestamp": DAY - 60_000}
+
+
 def test_a_topic_idle_for_weeks_does_not_count_as_beyond_retention():
     positions = Positions()
     positions.begin(at(5, DAY))
@@ -257,6 +265,13 @@ def test_the_same_event_id_far_apart_is_one_change():
     for rev in range(50, 90):
         seen.first(change(rev=rev, event=f"e{rev}"))
     assert not seen.first(change(event="a"))
+
+
+def test_an_event_that_names_no_revision_is_known_by_its_id():
+    seen = Seen(100)
+    assert seen.first(change(rev=None, event="a"))
+    assert not seen.first(change(rev=None, event="a"))
+    assert seen.first(change(rev=None, event="b"))
 
 
 def test_a_page_deleted_twice_at_the_same_revision_is_deleted_twice():
