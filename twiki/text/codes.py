@@ -39,6 +39,7 @@ CODES: dict[str, Expansion] = {
         phrases.named_ship,
         phrases.force,
         phrases.nation,
+        phrases.harvard,
         phrases.enumeration,
         phrases.items,
         phrases.sic,

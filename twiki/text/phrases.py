@@ -132,6 +132,16 @@ def force(parameters: Parameters) -> str:
     return f"{country(parameters)} {parameters['0'].title()}".strip()
 
 
+def harvard(parameters: Parameters) -> str:
+    """``{{harvtxt|Boolos|Jeffrey|1974}}`` → ``Boolos & Jeffrey (1974)``."""
+    *authors, year = unnamed(parameters) or [""]
+    names = parameters.get("last") or parameters.get("author") or ""
+    if not authors:
+        return names or year
+    shown = " & ".join(part for part in (", ".join(authors[:-1]), authors[-1]) if part)
+    return f"{shown} ({year})"
+
+
 def nation(parameters: Parameters) -> str:
     """``{{FRA}}`` → ``France``."""
     return COUNTRIES.get(parameters["0"].upper(), "")

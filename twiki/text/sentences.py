@@ -32,6 +32,10 @@ _STARTERS = frozenset(
     " now according despite".split()
 )
 """Words that begin a sentence far more often than a name."""
+_LINKS = frozenset(
+    "the a an in on at by for from with after before during since until and or".split()  # noqa: SIM905
+)
+"""Those that, without a capital, go on with one: ``Who Are We? from 1955``."""
 _AFTER_TIME = frozenset(
     "monday tuesday wednesday thursday friday saturday sunday january february march april"  # noqa: SIM905
     " may june july august september october november december est edt cst cdt mst mdt pst pdt"
@@ -123,7 +127,7 @@ def _joins(left: str, right: str) -> bool:
         # only in edited text: where sentences start with capitals, small letters go on
         begun = _FIRST_WORD.match(left)
         edited = begun is not None and begun[1][0].isupper()
-        return edited and (left[-1] == "!" or word[1] not in _STARTERS)
+        return edited and (left[-1] == "!" or word[1] not in _STARTERS or word[1] in _LINKS)
     last = _LAST_WORD.search(left[-24:])
     if last is not None:
         short = last[1].lower()

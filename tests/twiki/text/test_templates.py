@@ -101,6 +101,8 @@ def test_convert_gives_the_measure_and_the_other_one(call, text):
         ("marriage|Ann Lee|1950|1960|end=div", "Ann Lee (m. 1950; div. 1960)"),
         ("track gauge|1435mm", "1,435 mm"),
         ("ordinal|22", "22nd"),
+        ("harvtxt|Boolos|Jeffrey|1974|p=3", "Boolos & Jeffrey (1974)"),
+        ("FRA", "France"),
         ("#if: x | yes | no", "yes"),
         ("#if: | yes | no", "no"),
         ("#ifeq: 1 | 1.0 | same | other", "same"),
