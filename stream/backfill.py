@@ -23,7 +23,7 @@ from stream.api import ApiError, Client, Params, Unavailable
 from stream.kinds import TEXT_HIDDEN, display_title
 from stream.position import Gap
 from stream.revisions import api_time
-from stream.settings import StreamConfig
+from stream.settings import StreamConfig, base_url
 from twiki.config import WikiConfig
 from twiki.errors import SourceError
 from twiki.records import Change, ChangeKind
@@ -62,8 +62,8 @@ class Backfill:
         self._wiki = wiki
         self._rows = stream.backfill_rows
         self._urls = {
-            wiki.repository: wiki.repository_url + stream.api_path,
-            wiki.name: wiki.url + stream.api_path,
+            name: base_url(wiki, stream, name) + stream.api_path
+            for name in (wiki.repository, wiki.name)
         }
 
     def changes(

@@ -19,7 +19,7 @@ from stream.fetchplan import parts
 from stream.found import Failure, Fetched, Found, Lost
 from stream.metrics import Metrics
 from stream.revisions import RevisionReader
-from stream.settings import Settings
+from stream.settings import Settings, base_url
 from twiki.records import Change, ChangeKind
 
 K = TypeVar("K")
@@ -47,7 +47,11 @@ class Contents:
         self._clock = clock
         self._metrics = metrics
         self.batch = stream.batch
-        api, repository = wiki.url + stream.api_path, wiki.repository_url + stream.api_path
+        items = base_url(wiki, stream, wiki.repository)
+        api, repository = (
+            base_url(wiki, stream, wiki.name) + stream.api_path,
+            items + stream.api_path,
+        )
         self._texts = {
             wiki.repository: RevisionReader(client, repository),
             wiki.name: RevisionReader(client, api),
@@ -56,7 +60,7 @@ class Contents:
             client,
             self._texts[wiki.repository],
             repository,
-            wiki.repository_url + stream.entity_path,
+            items + stream.entity_path,
         )
         self._pool = ThreadPoolExecutor(stream.in_flight, "fetch")
 

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from stream import metrics as names
 from stream.events import Canary, Rejected
@@ -140,6 +141,8 @@ class Embedded:
             else:
                 if self._recorder is not None:
                     self._recorder.write(step.item if isinstance(found, Failed) else found)
+                if isinstance(step.work, Change) and isinstance(found, Revision):
+                    found = self._placed(step.work, found)
                 self._apply(found)
             self.positions.done(_position(step.item))
         closed, self.engine.closed_now = self.engine.closed_now, []
@@ -196,6 +199,23 @@ class Embedded:
                     self._seen.forget(item.change)
                 else:
                     self.engine.apply(item)
+
+    def _placed(self, event: Change, found: Revision) -> Revision:
+        """The revision under the page that bore the event's title at its time.
+
+        Where the event names no page id, the API's answer is about today: the title may have
+        gone to another page since, and a history merge moves revisions.
+        """
+        if event.page_id is not None or event.kind is ChangeKind.CREATE or not event.title:
+            return found
+        if event.wiki == self._settings.wiki.repository:
+            return found
+        page_id = self.engine.page_titled(event.title)
+        if page_id is None or found.change.page_id == page_id:
+            return found
+        if event.rev_id is not None and event.rev_id == found.change.rev_id:
+            return replace(found, change=replace(found.change, page_id=page_id))
+        return replace(found, change=replace(event, page_id=page_id), content=None)
 
     def _reject(self, item: Rejected) -> None:
         self.engine.count(f"rejected:{item.reason}")

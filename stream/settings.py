@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from twiki.config import CoreConfig, Section, load
+from twiki.config import CoreConfig, Section, WikiConfig, load
 from twiki.errors import ConfigError
 
 PAGE_CHANGE = "mediawiki.page_change.v1"
@@ -91,6 +91,8 @@ class StreamConfig(Section, frozen=True, kw_only=True):
     lag_retry_seconds: float = 1.0
     lag_attempts: int = 4
     max_answer_bytes: int = 64 << 20
+    hosts: dict[str, str] = msgspec.field(default_factory=dict)
+    """Base address by wiki name, where the API is not at the wiki's own (a mirror, a sandbox)."""
     api_path: str = "/w/api.php"
     entity_path: str = "/wiki/Special:EntityData"
 
@@ -174,6 +176,12 @@ class Settings(CoreConfig, frozen=True, kw_only=True):
     kafka: KafkaConfig = KafkaConfig()
     trainer: dict[str, Any] = msgspec.field(default_factory=dict)
     """Checked by the trainer, which the edge does not know."""
+
+
+def base_url(wiki: WikiConfig, stream: StreamConfig, name: str) -> str:
+    """Where the API of the wiki ``name``, the one followed or its repository, is asked."""
+    own = wiki.repository_url if name == wiki.repository else wiki.url
+    return stream.hosts.get(name, own)
 
 
 def read_settings(

@@ -271,9 +271,13 @@ class Engine:
         self.batch.put_meta(META, self.progress)
         self.batch.commit(sync=sync)
 
-    def as_of(self, *, known: int | None = None, pins: bool = False) -> AsOf:
-        """The state for reading, as committed."""
-        return AsOf(self.store, self.context, known=known, pins=pins)
+    def as_of(self, *, known: int | None = None, pins: Window | None = None) -> AsOf:
+        """The state for reading, as committed.
+
+        ``pins``: policy ``dump``, for the window given.
+        """
+        floor = 0 if pins is None else to_ms(pins.start)
+        return AsOf(self.store, self.context, known=known, pins=pins is not None, floor=floor)
 
     # --- inner ---
 

@@ -73,14 +73,11 @@ class Outcome(Record, frozen=True, kw_only=True):
 
 def settings_for(settings: Settings, server: SandboxServer) -> Settings:
     """The settings with the sandbox in place of Wikimedia, every Unchanged fact sampled."""
+    wiki = settings.wiki
+    hosts = {name: server.wiki_url(name) for name in (wiki.name, wiki.repository)}
     return replace(
         settings,
-        wiki=replace(
-            settings.wiki,
-            url=server.wiki_url(settings.wiki.name),
-            repository_url=server.wiki_url(settings.wiki.repository),
-        ),
-        stream=replace(settings.stream, url=server.url, **_FAST),
+        stream=replace(settings.stream, url=server.url, hosts=hosts, **_FAST),
         facts=replace(settings.facts, unchanged_rate=1.0),
     )
 

@@ -199,7 +199,8 @@ class World:
         """Each page at its own moment; one that was not there then is not in the dump.
 
         The first dump is read before the stream's first change of a page, so that it *is* the
-        state at the boundary: nothing else tells what was there.
+        state at the boundary: nothing else tells what was there. As in reality, texts are read
+        in a pass of their own at the end: what was hidden since is hidden in the dump.
         """
         if boundary not in self.boundaries:
             raise ValueError(f"{boundary}: no boundary of this world")
@@ -215,7 +216,10 @@ class World:
             state = timeline.until(read_at)
             if state is None or state.deleted:
                 continue
-            revision = self.revision(name, state.rev_id, read_at)
+            text_at = read_at
+            if boundary != self.boundaries[0]:
+                text_at = self.dump_complete(boundary)
+            revision = self.revision(name, state.rev_id, text_at)
             if revision is not None:
                 page = self._view(wiki, page_id, state, read_at)
                 dump.append(DumpPage(read_at=read_at, page=page, revision=revision))

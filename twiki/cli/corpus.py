@@ -49,8 +49,9 @@ def corpus(
         kept = [b for b in engine.context.boundaries if b <= to_ms(engine.watermark or moment)]
         if to_ms(moment) not in kept:
             raise UsageError(f"{as_of} is not a boundary that this state keeps")
-        pins = Policy(chosen.windows.policy) is Policy.DUMP
-        view = engine.as_of(pins=pins)
+        pinned = [w for w in engine.windows() if w.end == moment]
+        pins = pinned and Policy(chosen.windows.policy) is Policy.DUMP
+        view = engine.as_of(pins=pinned[0] if pins else None)
         made = core.write(
             view, moment, out, chosen, sample=sample, workers=workers, progress=progress
         )

@@ -150,15 +150,17 @@ def at_source(chosen: "Settings", source: str | None) -> "Settings":
         return chosen
     base = source.rstrip("/").removesuffix("/v2/stream")
     stream = replace(chosen.stream, url=base)
-    wiki = chosen.wiki
     if urlsplit(base).hostname in {"127.0.0.1", "::1", "localhost"}:
-        wiki = replace(wiki, url=f"{base}/{wiki.name}", repository_url=f"{base}/{wiki.repository}")
         from stream.sandbox.rehearsal import FOR_EVER_SECONDS
 
+        wikis = (chosen.wiki.name, chosen.wiki.repository)
         stream = replace(
-            stream, offsets_valid_seconds=FOR_EVER_SECONDS, retention_seconds=FOR_EVER_SECONDS
+            stream,
+            hosts={name: f"{base}/{name}" for name in wikis},
+            offsets_valid_seconds=FOR_EVER_SECONDS,
+            retention_seconds=FOR_EVER_SECONDS,
         )
-    return replace(chosen, stream=stream, wiki=wiki)
+    return replace(chosen, stream=stream)
 
 
 def _begin(engine: "Engine") -> datetime | None:

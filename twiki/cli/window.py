@@ -113,7 +113,7 @@ def cut(
         known = None if corrections or reconciled else to_ms(window.start)
         policy = Policy(chosen.windows.policy)
         report = core.cut(
-            engine.as_of(known=known, pins=policy is Policy.DUMP and reconciled is not None),
+            engine.as_of(known=known, pins=window if policy is Policy.DUMP and reconciled else None),
             window,
             chosen,
             datasets,

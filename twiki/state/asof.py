@@ -42,15 +42,24 @@ class AsOf:
         context: boundaries, namespaces and site.
         known: see :func:`twiki.state.ledger.standing`; None counts late events too.
         pins: policy ``dump``.
+        floor: no boundary before it lends its text where one is hidden. A pair of dumps has
+            nothing before its first, so that policy ``dump`` looks no further (L19).
     """
 
     def __init__(
-        self, store: Store, context: Context, *, known: int | None = None, pins: bool = False
+        self,
+        store: Store,
+        context: Context,
+        *,
+        known: int | None = None,
+        pins: bool = False,
+        floor: int = 0,
     ) -> None:
         self.store = store
         self.context = context
         self.known = known
         self.pins = pins
+        self.floor = floor
 
     def article(self, page_id: int, at: int) -> Reading:
         """The live article ``page_id`` as of ``at``, with its text where that can be had."""
@@ -120,7 +129,7 @@ class AsOf:
 
     def _boundary_before(self, held: Held, at: int, hidden: set[int]) -> Standing | None:
         """What stood at the boundary before ``at``, where its text is no redirect or hidden."""
-        earlier = [b for b in self.context.boundaries if b < at]
+        earlier = [b for b in self.context.boundaries if self.floor <= b < at]
         stood = self.stands(held, earlier[-1]) if earlier else None
         if stood is None or stood.rev in hidden or not self._is_article(stood):
             return None

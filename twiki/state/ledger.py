@@ -109,7 +109,7 @@ def standing(
             if entry.boundary == at:
                 return None if entry.kind is EntryKind.ABSENT else _of(entry, entry, usable, at)
     # A pin repeats what an event told better: an import's own time, say.
-    told = {e.rev for e in usable if e.boundary is None and e.kind in _CONTENT}
+    told = {e.rev for e in usable if e.boundary is None and e.kind is not EntryKind.DELETE}
     before = [
         e
         for e in usable
@@ -120,7 +120,8 @@ def standing(
     cuts = sorted((e for e in before if e.kind in _CUTS), key=_order, reverse=True)
     candidates = {e.rev: e for e in before if e.rev and _survives(e, cuts)}
     if not candidates:
-        return None if cuts else _inferred(usable, at)
+        # What no dump of the boundary has did not stand there: policy ``dump`` guesses nothing.
+        return None if cuts or pins else _inferred(usable, at)
     for cut in cuts:
         if cut.rev in candidates:
             candidates[cut.rev] = _dated(candidates[cut.rev], entries)

@@ -116,6 +116,11 @@ class Batch:
             return self._puts[key]
         return None if key in self._deletes else self._store.kv.get(key)
 
+    def keys(self, prefix: bytes) -> list[bytes]:
+        """The keys under ``prefix`` as they will be, in order."""
+        held = {key for key, _ in self._store.kv.scan(prefix)} - self._deletes
+        return sorted(held | {key for key in self._puts if key.startswith(prefix)})
+
     def put_meta(self, name: str, value: object) -> None:
         """Set the engine's record ``name``."""
         self.put(layout.META + name.encode(), codec.encode(value))

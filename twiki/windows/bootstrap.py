@@ -58,6 +58,7 @@ def bootstrap(
         _pages(engine, path, done, progress)
     for path in entities:
         _entities(engine, path, done, progress)
+    engine.progress.bootstrapped = True
     engine.commit(sync=True)
     return done
 

@@ -62,7 +62,7 @@ def reconcile_and_cut(
     if contents is not None and policy is Policy.BOUNDARY:
         Needs(engine, contents).supply(report.fetch)
     made = cut(
-        engine.as_of(pins=policy is Policy.DUMP),
+        engine.as_of(pins=window if policy is Policy.DUMP else None),
         window,
         engine.config,
         root,

@@ -329,10 +329,10 @@ def test_a_page_that_policy_dump_pinned_is_confirmed_by_a_second_run(run, tmp_pa
         [titled(1, xml_revision(3, NOVEMBER + DAY, "Three.", parent=2))],
         policy=Policy.DUMP,
     )
-    before = made.as_of(pins=True).article(1, to_ms(END))
+    before = made.as_of(pins=WINDOW).article(1, to_ms(END))
     again = reconcile(made, WINDOW, [tmp_path / "dump.xml"], policy=Policy.DUMP)
     assert classes(again) == {"confirmed": 1}
-    assert made.as_of(pins=True).article(1, to_ms(END)) == before
+    assert made.as_of(pins=WINDOW).article(1, to_ms(END)) == before
 
 
 def test_the_start_of_the_next_window_under_policy_dump_is_the_end_of_this_one(run):
