@@ -63,6 +63,10 @@ def article(made, page_id=1, moment=END, **how):
     return made.as_of(**how).article(page_id, to_ms(moment)).article
 
 
+def pinning(policy):
+    return WINDOW if policy is Policy.DUMP else None
+
+
 def titled(page_id, *revisions, title=None, **more):
     return xml_page(page_id, title or f"Page {page_id}", *revisions, **more)
 
@@ -97,7 +101,7 @@ def test_a_revision_that_the_stream_missed_is_repaired(run, policy):
     assert classes(report) == {"repaired_from_dump": 2}
     assert report.pages.completeness == 0.0
     assert report.pages.examples["repaired_from_dump"] == ["1", "2"]
-    pins = policy is Policy.DUMP
+    pins = pinning(policy)
     assert article(made, pins=pins).text == "Two."
     assert article(made, 2, pins=pins).text == "New."
     # The window's first version is what it was.
@@ -123,7 +127,7 @@ def test_a_dump_that_was_read_early_finds_the_stream_ahead(run, policy, stands):
         policy=policy,
     )
     assert classes(report) == {"stream_ahead": 1}
-    assert article(made, pins=policy is Policy.DUMP).rev_id == {"Two.": 2, "One.": 1}[stands]
+    assert article(made, pins=pinning(policy)).rev_id == {"Two.": 2, "One.": 1}[stands]
 
 
 @pytest.mark.parametrize(("policy", "stands"), [(Policy.BOUNDARY, 1), (Policy.DUMP, 2)])
@@ -139,7 +143,7 @@ def test_a_dump_read_after_the_boundary_has_a_later_revision_that_the_stream_kno
         policy=policy,
     )
     assert classes(report) == {"confirmed": 1}
-    assert article(made, pins=policy is Policy.DUMP).rev_id == stands
+    assert article(made, pins=pinning(policy)).rev_id == stands
 
 
 @pytest.mark.parametrize(("policy", "stands"), [(Policy.BOUNDARY, 1), (Policy.DUMP, 2)])
@@ -151,7 +155,7 @@ def test_a_later_revision_whose_parent_stands_is_a_repair(run, policy, stands):
         policy=policy,
     )
     assert classes(report) == {"repaired_from_dump": 1}
-    assert article(made, pins=policy is Policy.DUMP).rev_id == stands
+    assert article(made, pins=pinning(policy)).rev_id == stands
     assert article(made, moment=DECEMBER).text == "Two."
 
 
@@ -182,7 +186,7 @@ def test_a_page_deleted_in_the_stream_that_the_dump_has_was_restored(run, policy
         policy=policy,
     )
     assert classes(report) == {"restored_from_dump": 1}
-    assert article(made, pins=policy is Policy.DUMP).text == "One."
+    assert article(made, pins=pinning(policy)).text == "One."
 
 
 def test_a_page_restored_before_the_dump_read_it_was_still_deleted_at_the_boundary(run):
@@ -215,8 +219,8 @@ def test_absence_is_not_deletion(run, policy):
     assert article(made).text == "One."
     # Under policy dump the dump's word holds at its boundary, and there alone.
     if policy is Policy.DUMP:
-        assert article(made, pins=True) is None
-        assert article(made, moment=DECEMBER, pins=True).text == "One."
+        assert article(made, pins=WINDOW) is None
+        assert article(made, moment=DECEMBER, pins=WINDOW).text == "One."
 
 
 def test_a_page_deleted_before_the_boundary_and_not_in_the_dump_is_deleted(run):
@@ -345,9 +349,9 @@ def test_the_start_of_the_next_window_under_policy_dump_is_the_end_of_this_one(r
         [titled(1, xml_revision(2, NOVEMBER + DAY, "Two.", parent=1))],
         policy=Policy.DUMP,
     )
-    assert article(made, pins=True).text == "Two."
+    assert article(made, pins=WINDOW).text == "Two."
     assert article(made).text == "One."
-    assert article(made, moment=DECEMBER, pins=True).text == "Three."
+    assert article(made, moment=DECEMBER, pins=WINDOW).text == "Three."
 
 
 # --- entities -------------------------------------------------------------------------------
