@@ -14,8 +14,8 @@ from twiki.similarity import bag, likeness
 THRESHOLD = 0.5
 """Likeness from which a sentence counts as the other's update."""
 CONTEXT = 0.1
-"""Added for the same sentence (or edge of the paragraph) before, and again for after."""
-FLOOR = 0.25
+"""Added for the same sentence before it, and again for after."""
+FLOOR = 0.3
 REACH = 6
 """How many blocks apart, after alignment, the two may stand."""
 NEAREST = 12
@@ -118,8 +118,13 @@ def _kin(
 
 
 def _context(gained: Sequence[Place], i: int, lost: Sequence[Place], j: int) -> int:
-    """How many of the two neighbours are the same: sentences, or edges of the paragraph."""
-    return sum(_neighbour(gained, i, step) == _neighbour(lost, j, step) for step in (-1, 1))
+    """How many of the two neighbours are the same sentence.
+
+    Standing first or last in the paragraph counts too, beside a neighbour that is the same.
+    """
+    pairs = [(_neighbour(gained, i, step), _neighbour(lost, j, step)) for step in (-1, 1)]
+    same = sum(one == other for one, other in pairs)
+    return same if any(one == other is not None for one, other in pairs) else 0
 
 
 def _neighbour(places: Sequence[Place], index: int, step: int) -> str | None:
