@@ -124,7 +124,8 @@ def _context(gained: Sequence[Place], i: int, lost: Sequence[Place], j: int) -> 
     """
     pairs = [(_neighbour(gained, i, step), _neighbour(lost, j, step)) for step in (-1, 1)]
     same = sum(one == other for one, other in pairs)
-    return same if any(one == other is not None for one, other in pairs) else 0
+    beside = any(other is not None and one == other for one, other in pairs)
+    return same if beside else 0
 
 
 def _neighbour(places: Sequence[Place], index: int, step: int) -> str | None:
