@@ -31,6 +31,7 @@ from trainer.model import ADAPTER_FILE, load_plain, weights_digest
 from twiki.errors import TrainerError
 
 WEIGHTS = "kadapter.safetensors"
+PAPER_LAYERS = (1, 11)
 
 
 class KAdapterLM(nn.Module):
@@ -181,8 +182,10 @@ class KAdapter(EveryParameter):
 def resolve_layers(module: nn.Module, settings: KAdapterSettings) -> tuple[int, ...]:
     """The hidden states that blocks read: as set, or the paper's, scaled to a smaller depth."""
     depth = len(_decoder(module))
-    paper = (1, 11)
-    return settings.layers or (paper if depth > paper[1] else (min(1, depth - 1), depth // 3))
+    if settings.layers or depth > PAPER_LAYERS[1]:
+        return settings.layers or PAPER_LAYERS
+    first = min(1, max(depth - 2, 0))
+    return first, min(depth - 1, max(first + 1, depth // 3))
 
 
 def load(folder: Path) -> KAdapterLM:

@@ -48,7 +48,8 @@ class Lora(EveryParameter):
         head = module.get_output_embeddings()  # type: ignore[operator] # HF
         inner = [n for n in names if module.get_submodule(n) is not head]
         wanted = settings.targets
-        targets = [n for n in inner if not wanted or n.rpartition(".")[2] in wanted]
+        # By the end of the name, dots included: "c_proj" is in attention and MLP, "mlp.c_proj" not.
+        targets = [n for n in inner if not wanted or f".{n}".endswith(_ends(wanted))]
         if not targets:
             raise TrainerError(f"lora.targets {wanted}: the model has no such linear layer")
         self._size = parameter_count(module)
@@ -98,3 +99,7 @@ class Pissa(Lora):
         "paper": {**_PAPER, "lora.targets": _ATTENTION, "lora.variant": "pissa"},
         "recommended": {**_RECOMMENDED, "lora.variant": "pissa"},
     }
+
+
+def _ends(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f".{name}" for name in wanted)
