@@ -127,7 +127,7 @@ class Embedded:
         return watermark is not None and watermark >= until
 
     def take(self, chunk: Sequence[Item]) -> None:
-        """Apply one chunk and write it; then whatever windows it closed are announced."""
+        """Apply one chunk and write it; a window that closes on the way is announced there."""
         todo = self._sift(chunk)
         changes = [step.work for step in todo if isinstance(step.work, Change)]
         results = iter(self._contents.fetch(changes) if changes else ())
@@ -145,12 +145,18 @@ class Embedded:
                     found = self._placed(step.work, found)
                 self._apply(found)
             self.positions.done(_position(step.item))
+            if self.engine.closed_now:
+                # What follows must not be seen by the cut of a window that has just closed.
+                self._announce()
+        self.engine.commit(positions=self.positions.to_bytes())
+        self.needs.some()
+        self._on_commit()
+
+    def _announce(self) -> None:
+        """Write up to here, fetch all that is lacking, and tell which windows closed."""
         closed, self.engine.closed_now = self.engine.closed_now, []
-        self.engine.commit(positions=self.positions.to_bytes(), sync=bool(closed))
-        if closed:
-            self.needs.supply()
-        else:
-            self.needs.some()
+        self.engine.commit(positions=self.positions.to_bytes(), sync=True)
+        self.needs.supply()
         self._on_commit()
         for window in closed:
             self._on_closed(window)

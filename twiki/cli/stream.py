@@ -13,7 +13,7 @@ import typer
 from msgspec.structs import replace
 
 from twiki.cli.common import Config, Json, State, console, give, opened, say, settings
-from twiki.times import from_ms
+from twiki.times import from_ms, to_ms
 
 if TYPE_CHECKING:
     from stream.embedded import Contents, Item
@@ -127,6 +127,8 @@ def stream(
         else:
             chunks = chunked(open_replay(replay, chosen, site.namespace_of), _CHUNK)
         _stop_on_signals(embedded.stop)
+        for window in _uncut(engine, datasets):
+            announce(window)
         embedded.run(chunks, until=calendar.moment(until) if until else None)
         exporter.run()
         lacking = sum(1 for _ in store.needs())
@@ -139,6 +141,18 @@ def stream(
     say(f"stopped at {told['watermark']}; {lacking} revisions still to be fetched")
     if as_json:
         give(told)
+
+
+def _uncut(engine: "Engine", datasets: Path | None) -> "list[Window]":
+    """Windows that closed just before a kill, so that their cut is still to be made."""
+    from twiki.windows import versions
+
+    if datasets is None:
+        return []
+    wiki = engine.config.wiki.name
+    closed = (window for window in engine.windows() if to_ms(window.end) <= engine.progress.closed)
+    folders = {w: versions.window_folder(datasets, wiki, w.name) for w in closed}
+    return [window for window, folder in folders.items() if not versions.folders(folder)]
 
 
 def at_source(chosen: "Settings", source: str | None) -> "Settings":
