@@ -13,7 +13,7 @@ from twiki.text.functions import expand_function
 from twiki.text.inline import GONE, NOTE, literal, seamed
 from twiki.text.nesting import COMMENT, LINK, TAG, TEMPLATE, scan
 from twiki.text.siteinfo import CATEGORY, FILE, SiteInfo
-from twiki.text.templates import Table, fold
+from twiki.text.templates import Table
 
 MAX_DEPTH = 20
 _NOTHING = f"{GONE}{NOTE} \t\n"
@@ -158,7 +158,7 @@ class Expander:
         if depth >= MAX_DEPTH:
             self.unknown[" ".join(name.split())[:80]] += 1
             return GONE
-        if (plain := _plain_name(name)) and self.table.find(fold(plain)) == (True, None):
+        if (plain := _plain_name(name)) and self.table.find(plain) == (True, None):
             return GONE  # the common case, an infobox or a citation: its parameters stay unread
         return self._call(split_arguments(inner), depth)
 
@@ -174,7 +174,7 @@ class Expander:
             if shown is not None:
                 return shown
         short = self._short_name(name)
-        known, expansion = self.table.find(fold(short))
+        known, expansion = self.table.find(short)
         if expansion is not None:
             return seamed(expansion(Parameters(self, short, arguments, depth))) or GONE
         if not known and short:

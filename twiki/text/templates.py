@@ -17,7 +17,7 @@ next character as it is. ``code`` instead of ``text`` names a function of
 :mod:`twiki.text.codes`; ``drop = true`` means known to carry no prose: dropped without being
 counted. A name that ends in ``*`` is a prefix, one that starts with it a suffix. ``wikis``
 limits a rule to languages or wikis (``["de", "enwiki"]``); a later rule wins. Names are
-compared without case, with spaces for underscores.
+compared without case, with spaces for underscores; one of three capitals (``FRA``) as it is.
 """
 
 import re
@@ -37,6 +37,7 @@ _PART = re.compile(
 )
 
 
+_CODE = re.compile(r"[A-Z]{3}")
 _SEEN = 20_000
 """Names whose answer is remembered."""
 
@@ -60,13 +61,17 @@ class Table:
 
     def __init__(self, rules: tuple[Rule, ...], *, language: str, wiki: str) -> None:
         self._exact: dict[str, Expansion | None] = {}
+        self._cased: dict[str, Expansion | None] = {}
         self._affixes: dict[tuple[str, bool], Expansion | None] = {}
         for rule in rules:
             if rule.wikis and not {language, wiki} & set(rule.wikis):
                 continue
             expansion = _expansion(rule)
-            for name in map(fold, rule.names.split("|")):
-                if name.endswith("*") and len(name) > 1:
+            for written in rule.names.split("|"):
+                name = fold(written)
+                if _CODE.fullmatch(written.strip()):
+                    self._cased[written.strip()] = expansion
+                elif name.endswith("*") and len(name) > 1:
                     self._affixes[name[:-1], True] = expansion
                 elif name.startswith("*") and len(name) > 1:
                     self._affixes[name[1:], False] = expansion
@@ -78,7 +83,7 @@ class Table:
         self._seen: dict[str, tuple[bool, Expansion | None]] = {}
 
     def find(self, name: str) -> tuple[bool, Expansion | None]:
-        """Whether the table knows ``name`` (folded), and how it expands: None, to nothing."""
+        """Whether the table knows ``name``, and how it expands: None, to nothing."""
         found = self._seen.get(name)
         if found is None:
             if len(self._seen) >= _SEEN:
@@ -86,7 +91,10 @@ class Table:
             found = self._seen[name] = self._find(name)
         return found
 
-    def _find(self, name: str) -> tuple[bool, Expansion | None]:
+    def _find(self, written: str) -> tuple[bool, Expansion | None]:
+        if written in self._cased:
+            return True, self._cased[written]
+        name = fold(written)
         if name in self._exact:
             return True, self._exact[name]
         for affixes, matches, prefix in (

@@ -103,6 +103,8 @@ def test_convert_gives_the_measure_and_the_other_one(call, text):
         ("ordinal|22", "22nd"),
         ("harvtxt|Boolos|Jeffrey|1974|p=3", "Boolos & Jeffrey (1974)"),
         ("FRA", "France"),
+        ("ESP", "Spain"),
+        ("nowrap|3{{esp|6}}", "3×10^6"),
         ("#if: x | yes | no", "yes"),
         ("#if: | yes | no", "no"),
         ("#ifeq: 1 | 1.0 | same | other", "same"),
