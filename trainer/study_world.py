@@ -27,32 +27,12 @@ DOCUMENTS = 4
 UNCHANGED = 400
 """Facts that no month changes: one fixed sample, so that months can be compared in pairs."""
 
-_ONSETS = tuple(
-    [
-        "b",
-        "br",
-        "d",
-        "dr",
-        "f",
-        "g",
-        "gr",
-        "h",
-        "k",
-        "kl",
-        "l",
-        "m",
-        "n",
-        "p",
-        "pr",
-        "r",
-        "s",
-        "st",
-        "t",
-        "tr",
-        "v",
-        "z",
-    ]
+# fmt: off
+_ONSETS = (
+    "b", "br", "d", "dr", "f", "g", "gr", "h", "k", "kl", "l",
+    "m", "n", "p", "pr", "r", "s", "st", "t", "tr", "v", "z",
 )
+# fmt: on
 _VOWELS = ["a", "e", "i", "o", "u"]
 _CODAS = ["l", "m", "n", "r", "s", "th", "ck", "x"]
 
