@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from twiki.cli.common import Config, settings
-from twiki.errors import UsageError
+from twiki.cli.common import Config, console, settings
+from twiki.errors import CleanError, UsageError
 
 if TYPE_CHECKING:
     from twiki.records import Paragraph
@@ -32,14 +32,18 @@ def clean(
     """
     from collections import Counter
 
-    from twiki.text.blocks import split
-
+    failed = False
     with _guard(config) as guard:
         for path in files:
             dropped: Counter[str] = Counter()
             paragraphs: list[Paragraph] = []
-            for block in split(_read(path)):
-                cleaned = guard.block(block)
+            try:
+                blocks = guard.article(_read(path))
+            except CleanError as error:  # the other files go on
+                console().print(f"{path}: {error}")
+                failed = True
+                continue
+            for cleaned in blocks:
                 dropped.update(dict(cleaned.dropped))
                 paragraphs += cleaned.paragraphs
             _print(
@@ -51,6 +55,8 @@ def clean(
                     "dropped_templates": dict(sorted(dropped.items())),
                 }
             )
+    if failed:
+        raise typer.Exit(1)
 
 
 def diff(

@@ -97,3 +97,12 @@ def test_bytes_that_are_no_utf_8_are_replaced(run, tmp_path):
     path.write_bytes(b"\xef\xbb\xbfAnts \xff bite.\r\nCows dig.")
     (answer,) = run("clean", path)
     assert answer["paragraphs"][0]["sentences"] == ["Ants \ufffd bite.", "Cows dig."]
+
+
+def test_a_page_over_its_bound_is_told_and_the_others_go_on(file):
+    config = file("twiki.toml", "[text]\nmax_page_bytes = 20\n")
+    long, short = file("long", "Ants bite. " * 9), file("short", "Ants bite.")
+    result = CliRunner().invoke(APP, ["clean", "--config", str(config), str(long), str(short)])
+    assert result.exit_code == 1
+    assert "max_page_bytes" in " ".join(result.stderr.split())
+    assert [json.loads(line)["file"] for line in result.stdout.splitlines()] == [str(short)]
