@@ -62,7 +62,7 @@ def page(
     ``rev`` is 0 where no text stands there. Nothing is told of content from a dump, nor of
     a page whose earlier text is not known.
     """
-    if not rev or rev == held.shown or revision.pinned:
+    if not rev or rev == held.shown or revision.boundary is not None:
         return ()
     change = revision.change
     old: Sequence[str] | None = None
@@ -94,7 +94,7 @@ def entity(
     context: Context,
 ) -> tuple[Output, ...]:
     """Facts that differ between the entity shown last and revision ``rev`` of it."""
-    if rev == held.shown or revision.pinned:
+    if rev == held.shown or revision.boundary is not None:
         return ()
     old = content(held.shown) if held.shown else None
     new = content(rev) if rev else None

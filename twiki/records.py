@@ -102,6 +102,7 @@ class Revision(Record, frozen=True, kw_only=True):
     pinned: bool = False
     """From a dump: stands for the page at ``boundary`` whatever its own time (ENGINE 2)."""
     boundary: datetime | None = None
+    """From the dump for this boundary: the live feed tells nothing of it."""
     absent: bool = False
     """With ``pinned``: the dump for ``boundary`` does not have the page."""
 

@@ -309,7 +309,7 @@ def _is(stood: Standing | None, change: Change) -> bool:
 
 
 def _plain(revision: Revision) -> Revision:
-    return msgspec.structs.replace(revision, pinned=False, boundary=None)
+    return msgspec.structs.replace(revision, pinned=False)
 
 
 def _last_cut(entries: Iterable[Entry], end: int) -> Entry | None:
