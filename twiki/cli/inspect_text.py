@@ -40,7 +40,7 @@ def clean(
             try:
                 blocks = guard.article(_read(path))
             except CleanError as error:  # the other files go on
-                console().print(f"{path}: {error}")
+                console().print(f"{path}: {error}", markup=False, highlight=False)
                 failed = True
                 continue
             for cleaned in blocks:
