@@ -26,6 +26,7 @@ from trainer import cost, device, methods, train
 from trainer.data import Mixture, Tokens
 from trainer.methods.protocol import Plan
 from trainer.processes import World
+from twiki.errors import UsageError
 
 BUDGET = 90_000.0
 """Tokens a second of GPT-2 Large at 512, bf16, on one H200 (DESIGN 7)."""
@@ -109,7 +110,12 @@ def run(
         on: device.
         chosen: methods to measure.
         tell: told what begins.
+
+    Raises:
+        UsageError: there is no such workload.
     """
+    if model is not None and model not in WORKLOADS:
+        raise UsageError(f"model {model!r}: there are {', '.join(WORKLOADS)}")
     on = device.pick(on)
     gpu = on.startswith("cuda")
     work = WORKLOADS[model or ("gpt2-large-config" if gpu else "small")]

@@ -1,5 +1,6 @@
 """``twiki bench``: measurements against their budgets, as JSON."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +18,11 @@ def bench(
     check: Annotated[
         bool, typer.Option("--check", help="Exit code 1 when a budget is missed.")
     ] = False,
+    model: Annotated[
+        str | None, typer.Option(help="train: gpt2-large-config or small; by the device else.")
+    ] = None,
+    tokens: Annotated[int | None, typer.Option(min=1, help="train: tokens to time.")] = None,
+    out: Annotated[Path | None, typer.Option(help="study: folder to work in.")] = None,
 ) -> None:
     """Measure one part of the system on this machine and print the figures beside the budget.
 
@@ -33,7 +39,7 @@ def bench(
         for known in sorted(BENCHES):
             say(f"{known:<14} {BENCHES[known].about}")
         return
-    figures = run(name)
+    figures = run(name, model=model, tokens=tokens, out=out)
     give({"bench": name, "machine": machine(), "figures": figures})
     for figure in figures:
         budget = "" if figure.met is None else ("  met" if figure.met else "  MISSED")

@@ -1,6 +1,7 @@
 """The benchmarks by name, and the machine that they ran on."""
 
 import importlib
+import inspect
 import os
 import platform
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,18 +30,24 @@ BENCHES = {
     "diff-dumps": Bench("twiki.bench.diff_dumps", "a pair of dumps, beside the reference's way"),
     "probes": Bench("twiki.bench.probes", "alignment and quality control of candidates"),
     "sse": Bench("stream.bench_sse", "SSE bytes to changes"),
+    "train": Bench("twiki.cli.bench_train", "training, beside the Hugging Face Trainer"),
+    "study": Bench("twiki.cli.bench_study", "the paper's claims on small worlds; 15 minutes"),
 }
 
 
-def run(name: str) -> "list[Figure]":
-    """The figures of a benchmark.
+def run(name: str, **options: Any) -> "list[Figure]":  # noqa: ANN401 - each benchmark its own
+    """The figures of a benchmark; ``options`` that are None are left to its defaults.
 
     Raises:
-        UsageError: there is no such benchmark.
+        UsageError: there is no such benchmark, or it does not have such an option.
     """
     if name not in BENCHES:
         raise UsageError(f"no benchmark {name!r}; there are {', '.join(sorted(BENCHES))}")
-    figures: list[Figure] = importlib.import_module(BENCHES[name].module).run()
+    measure = importlib.import_module(BENCHES[name].module).run
+    given = {option: value for option, value in options.items() if value is not None}
+    if unknown := given.keys() - inspect.signature(measure).parameters.keys():
+        raise UsageError(f"benchmark {name!r} has no option {', '.join(sorted(unknown))}")
+    figures: list[Figure] = measure(**given)
     return figures
 
 
