@@ -285,7 +285,7 @@ class Engine:
         subject = self.batch.subject(key)
         applied = apply(subject, revision, context)
         self.batch.update(key, subject.held, applied)
-        self._counts["revisions" if applied.changed else "repetitions"] += 1
+        self._counts["revisions"] += applied.changed
         if applied.problem is not None:
             detail = f"{key} revision {revision.change.rev_id}: {applied.problem}"
             self.dead_letter(DeadLetter(reason="bad_content", detail=detail))
