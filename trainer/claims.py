@@ -202,18 +202,8 @@ def judge(seed: Seed, samples: int) -> list[Claim]:
 
 def findings(judged: Sequence[Claim], seeds: Sequence[Seed], rates: dict[str, float]) -> list[str]:
     """In plain words: what held, what did not, and what else was seen."""
-    said = []
-    for name in dict.fromkeys(claim.name for claim in judged):
-        own = [claim for claim in judged if claim.name == name]
-        held = sum(claim.holds for claim in own)
-        ratios = ", ".join(f"{math.exp(claim.value):.3g}" for claim in own)
-        kind = "required" if own[0].required else "reported"
-        verdict = (
-            "holds on every seed" if held == len(own) else f"holds on {held} of {len(own)} seeds"
-        )
-        if not own[0].required and held < len(own):
-            verdict = f"did not reproduce ({verdict})" if not held else verdict
-        said.append(f"{name} ({kind}): {verdict}; ratios {ratios}.")
+    names = dict.fromkeys(claim.name for claim in judged)
+    said = [verdict([claim for claim in judged if claim.name == name]) for name in names]
     near = [s.text("full", "diffset") / s.text("", "diffset") for s in seeds]
     said.append(
         "Full on the diffset, relative to the base: "
@@ -232,6 +222,19 @@ def findings(judged: Sequence[Claim], seeds: Sequence[Seed], rates: dict[str, fl
         "GPT-2 Large. A frozen base protects what the base knew, not what last month taught."
     )
     return said
+
+
+def verdict(own: Sequence[Claim]) -> str:
+    """One claim over all seeds, as a sentence."""
+    held = sum(claim.holds for claim in own)
+    ratios = ", ".join(f"{math.exp(claim.value):.3g}" for claim in own)
+    kind = "required" if own[0].required else "reported"
+    found = f"holds on {held} of {len(own)} seeds"
+    if held == len(own):
+        found = "holds on every seed"
+    elif not held:
+        found = "did not reproduce on any seed"
+    return f"{own[0].name} ({kind}): {found}; ratios {ratios}."
 
 
 def _both(seed: Seed, label: str, table: str = "one") -> Scores:

@@ -1,0 +1,95 @@
+"""Benchmarks and claims: their arithmetic, on small inputs."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from trainer import bench_study, bench_train, claims, study_world
+from trainer.claims import Claim
+from twiki.errors import UsageError
+
+TINY = bench_train.Workload(
+    name="tiny",
+    layers=1,
+    width=16,
+    heads=2,
+    sequence=16,
+    batch=4,
+    micro_batch=2,
+    vocabulary=64,
+    warmup=1,
+)
+
+
+def test_both_sides_train_the_same_rows_at_a_measured_speed(monkeypatch):
+    pytest.importorskip("accelerate", reason="the Hugging Face Trainer needs accelerate")
+    monkeypatch.setitem(bench_train.WORKLOADS, "tiny", TINY)
+    found = bench_train.run("tiny", tokens=128, on="cpu")
+    by = {f["figure"]: f for f in found["figures"]}
+    diff = by["diff tokens/s"]
+    assert diff["value"] > 0
+    assert diff["ratio"] == pytest.approx(diff["value"] / diff["peer"], rel=1e-3)
+    assert by["ours over HF Trainer"]["value"] == pytest.approx(diff["ratio"], rel=1e-3)
+    # Budgets are of a GPU: on a CPU nothing is missed.
+    assert {f["met"] for f in found["figures"]} == {None}
+    assert {"figure", "value", "unit", "budget", "met", "peer", "ratio"} == set(diff)
+
+
+def test_an_unknown_workload_is_wrong_use():
+    with pytest.raises(UsageError, match="there are gpt2-large-config"):
+        bench_train.run("gpt5")
+
+
+def test_the_large_workload_is_gpt2_large():
+    with torch.device("meta"):
+        large = dataclasses.replace(bench_train.WORKLOADS["gpt2-large-config"]).model()
+    count = sum(p.numel() for p in large.parameters())
+    assert count == 774_030_080 - 512 * 1280  # half the positions
+
+
+def test_a_claim_holds_only_when_its_whole_interval_does():
+    claim = Claim("x", 1, -0.5, -0.9, -0.1, 0.0, required=True)
+    assert claim.holds
+    assert not dataclasses.replace(claim, high=0.01).holds
+    assert dataclasses.replace(claim, value=0.3, high=0.35, limit=math.log(1.5)).holds
+
+
+def test_findings_say_in_words_what_did_not_reproduce():
+    held = Claim("A below B", 1, -0.5, -0.9, -0.1, 0.0, required=False)
+    missed = dataclasses.replace(held, high=0.5)
+    assert "did not reproduce" in claims.verdict([missed, missed])
+    assert "holds on 1 of 2 seeds" in claims.verdict([held, missed])
+    assert "holds on every seed" in claims.verdict([held, held])
+
+
+def test_equal_plasticity_takes_the_smallest_rate_that_learns(tmp_path, monkeypatch):
+    learned = {1e-4: 9.0, 1e-3: 1.9, 1e-2: 1.1}
+    tried = []
+
+    def window(plan, _window, *_):
+        tried.append(plan.changes["lr"])
+        return [None]
+
+    def measured(plan, *_):
+        return {"changed": learned[plan.changes["lr"]], "unchanged": 99.0}
+
+    run = type("Run", (), {"model": None, "folder": tmp_path})()
+    monkeypatch.setattr(bench_study.study, "train_window", lambda *a: window(*a) and [run])
+    monkeypatch.setattr(bench_study, "_perplexity", measured)
+    design = bench_study.Design(ladder=(1e-4, 1e-3, 1e-2))
+    assert bench_study.choose_rate(tmp_path, design, "diff") == 1e-3
+    assert tried == [1e-4, 1e-3]
+
+
+def test_the_blind_seed_is_not_reported():
+    design = bench_study.Design()
+    assert design.blind_seed not in design.seeds
+    assert len(design.seeds) >= 3
+
+
+def test_every_facts_key_is_known_to_the_kept_ones():
+    world = study_world.make(1, 2)
+    later = set(world.changed[1])
+    assert 0 < sum(key not in later for key in world.changed[0]) < len(world.changed[0])
