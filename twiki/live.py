@@ -15,7 +15,7 @@ import msgspec
 from twiki import facts
 from twiki.context import Context
 from twiki.diff import diff
-from twiki.records import DiffSentence, Entity, FactChange, FactClass, Revision
+from twiki.records import DiffSentence, Entity, FactChange, Revision
 from twiki.state.codec import Held
 from twiki.state.contents import Texts
 from twiki.state.layout import Id
@@ -101,11 +101,9 @@ def entity(
     if new is None and old is None:
         return ()
     change = revision.change
-    told = (
-        found
-        for found in facts.compare(old, new, _as_it_is)
-        if found.fact_class is not FactClass.UNCHANGED
-        or facts.chosen(found.fact, context.unchanged_rate)
+    # One revision says nothing of merges elsewhere: objects are compared as written.
+    told = facts.compare(
+        old, new, unchanged=lambda fact: facts.chosen(fact, context.unchanged_rate)
     )
     return tuple(
         LiveFact(
@@ -128,11 +126,6 @@ def _new_article(ledger: Sequence[Entry], moment: datetime, context: Context) ->
     start = context.window_start(to_ms(moment))
     stood = None if start is None else standing(ledger, start)
     return stood is None or not context.is_article(stood.namespace, redirect=stood.redirect)
-
-
-def _as_it_is(entity_id: str) -> str:
-    """One revision says nothing of merges elsewhere: objects are compared as written."""
-    return entity_id
 
 
 def _words(found: FactChange) -> str:
