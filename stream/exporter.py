@@ -18,9 +18,9 @@ import msgspec
 
 from twiki.engine import Engine
 from twiki.live import Output
+from twiki.records import Window
 from twiki.state import codec, layout
-from twiki.times import from_ms, to_ms
-from twiki.windows import calendar
+from twiki.times import to_ms
 from twiki.windows.versions import write_aside
 
 SEGMENT = 1000
@@ -41,20 +41,21 @@ class Exporter:
         self._engine = engine
         self._folder = folder
         self._cursor = engine.store.meta(_CURSOR, Cursor) or Cursor()
-        self._exported = 0
+        self._exported = (0, 0)
 
     def run(self, *, told: Callable[[int], None] = lambda _records: None) -> None:
         """Export every full segment, and what is left of windows that have closed."""
-        if self._engine.progress.outbox == self._exported:
+        progress = self._engine.progress
+        if (progress.outbox, progress.closed) == self._exported:
             return
-        starts = [to_ms(window.start) for window in self._engine.windows()]
-        for start in starts:
-            closed = start < self._engine.progress.closed
-            while records := self._segment(start, closed=closed):
+        for window in self._engine.windows():
+            closed = to_ms(window.end) <= progress.closed
+            while records := self._segment(window, closed=closed):
                 told(records)
-        self._exported = self._engine.progress.outbox
+        self._exported = (progress.outbox, progress.closed)
 
-    def _segment(self, start: int, *, closed: bool) -> int:
+    def _segment(self, window: Window, *, closed: bool) -> int:
+        start = to_ms(window.start)
         prefix = layout.OUTBOX + layout.number(start)
         lines, last = [], b""
         for key, value in self._engine.store.kv.scan(prefix, self._cursor.after.get(start, b"")):
@@ -65,7 +66,7 @@ class Exporter:
         if not lines or (len(lines) < SEGMENT and not closed):
             return 0
         first = self._cursor.records.get(start, 0)
-        folder = self._folder / calendar.window_of(from_ms(start)).name
+        folder = self._folder / window.name
         folder.mkdir(parents=True, exist_ok=True)
         write_aside(folder / f"{first:08d}.jsonl", b"\n".join(lines) + b"\n")
         self._cursor.after[start] = last
