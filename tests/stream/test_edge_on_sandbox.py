@@ -156,7 +156,8 @@ def test_contents_are_those_of_the_revisions_in_bad_weather(world):
         else:
             served, stored = msgspec.json.decode(result.content), msgspec.json.decode(true.text)
             assert stored.items() <= served.items()
-        assert told.page_id
+        # recentchange tells no page id; the API's is taken while the title is still the same.
+        assert told.page_id or change.position.topic.endswith("recentchange")
         texts += 1
     assert texts > 100
     assert reading.metrics.value(names.RETRIES) > 0
