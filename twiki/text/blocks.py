@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from twiki.text.nesting import scan
+from twiki.text.nesting import scan, shuts
 
 
 def split(text: str) -> list[str]:
@@ -35,16 +35,13 @@ def resplit(blocks: Sequence[str], new: str) -> list[str]:
     last = min(bisect_right(ends, len(old) - tail - 1) + 3, len(blocks))
     start = ends[first - 1] if first else 0
     stop = ends[last - 1] if last else 0
-    cuts, _, loose = scan(new[start : len(new) - len(old) + stop])
-    if loose or ((start, stop) != (0, len(old)) and scan(old[start:stop]).loose):
+    before, after = old[start:stop], new[start : len(new) - len(old) + stop]
+    cuts, _, loose = scan(after)
+    # An edit that is closed in itself, before and after, leaves the rest as it was.
+    whole = len(before) == len(old)
+    if loose or (not whole and (scan(before).loose or shuts(before, after, old, stop))):
         return split(new)
-    middle = _cut(new[start : len(new) - len(old) + stop], cuts)
-    return [*blocks[:first], *middle, *blocks[last:]]
-
-
-def _count_upto(ends: list[int], position: int) -> int:
-    """Number of blocks that end at or before ``position``."""
-    return bisect_right(ends, position)
+    return [*blocks[:first], *_cut(after, cuts), *blocks[last:]]
 
 
 def _common(old: str, new: str) -> tuple[int, int]:

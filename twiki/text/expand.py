@@ -22,7 +22,7 @@ _LEAF = re.compile(
     r"\{\{([^{}\[\]<>\n]++)\}\}|\[\[([^{}\[\]<>\n]++)\]\]|<ref(?:\s[^<>\n]*+)?(?<=/)>",
     re.IGNORECASE,
 )
-_PARTS = re.compile(r"<([a-z]++)([^<>]*)>(.*)</[a-z]+\s*>\Z", re.IGNORECASE | re.DOTALL)
+_PARTS = re.compile(r"<([a-z]++)([^<>]*)>(.*)</[a-z]+[^<>]*>\Z", re.IGNORECASE | re.DOTALL)
 _MEDIA = re.compile(
     r"\.(?:jpe?g|png|gif|svg|tiff?|webp|og[gav]|webm|mp[34]|pdf|djvu)\s*\Z", re.IGNORECASE
 )

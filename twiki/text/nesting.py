@@ -3,8 +3,10 @@ r"""What encloses what in wikitext: one linear pass over its opening and closing
 Templates, links, tables, comments and raw tags nest; :func:`scan` finds the outermost of
 them and the positions outside of all where a block may start. A closing ``}}`` or ``|}``
 closes the innermost opening of its kind, and whatever opened after that opened nothing; a
-``]]`` closes only a link that is innermost. What is never closed opens nothing either
-(MediaWiki shows it as text), except a comment, which hides the rest of the page. Example::
+``]]`` closes only a link that is innermost, and ``</ref>`` the last ``<ref>`` before it. What
+is never closed opens nothing either (MediaWiki shows it as text), except a comment, which
+hides the rest of the page. So what is closed inside a stretch of text is the same wherever
+the stretch stands, and an edit can be scanned by itself (but see :func:`shuts`). Example::
 
     scan("a [[b|{{c}}]]\n\nd").spans  ->  [(LINK, 2, 13)]
 """
@@ -53,7 +55,12 @@ _BLANK = re.compile(r"\n(?:[ \t]*+\n)*+|\Z")
 _OPEN_TAG = re.compile(r"<[a-z]++(?:\s[^<>]*+|/?+)>", re.IGNORECASE)
 _LINE_START = re.compile(r"(?:[^\n]*-->)?[ \t:]*\Z")
 
-_CLOSE_TAG = {name: re.compile(rf"</{name}\s*+>", re.IGNORECASE) for name in RAW_TAGS.split("|")}
+_SAME_TAG = {
+    name: re.compile(rf"<(/)?{name}(?=[\s/>])[^<>]*>", re.IGNORECASE)
+    for name in RAW_TAGS.split("|")
+}
+_RAW_TAG = re.compile(rf"<(/)?({RAW_TAGS})(?=[\s/>])[^<>]*>", re.IGNORECASE)
+_CLOSED = re.compile(r"[^<>\n]{0,200}>")
 
 _LIST = tuple("*#:;")
 _REACH = 200
@@ -179,22 +186,31 @@ class _Scanner:
         start -= 1 + closing
         if name == "table":
             if closing:
-                self._close(HTML_TABLE, text.find(">", end, end + _REACH) + 1 or end)
+                shut = _CLOSED.match(text, end)
+                self._close(HTML_TABLE, shut.end() if shut else end)
             else:
                 self._open(HTML_TABLE, start)
-        elif closing:
+            return
+        tag = None if closing else _OPEN_TAG.match(text, start)
+        shut_at = 0 if tag is None else tag.end()
+        if tag is not None and text[shut_at - 2] != "/":
+            shut_at = self._raw_end(name, shut_at)
+        if shut_at:
+            self.skip = shut_at
+            self.spans.append((TAG, start, shut_at))
+        else:
             self.loose = True
-        elif tag := _OPEN_TAG.match(text, start):
-            shut = tag.end()
-            if text[shut - 2] != "/":
-                close = None if name in self.absent else _CLOSE_TAG[name].search(text, shut)
-                if close is None:
-                    self.absent.add(name)
-                    self.loose = True
-                    return
-                shut = close.end()
-            self.skip = shut
-            self.spans.append((TAG, start, shut))
+
+    def _raw_end(self, name: str, position: int) -> int:
+        """End of the closing tag of a raw tag; 0: there is none before the next opening one."""
+        if name not in self.absent:
+            for tag in _SAME_TAG[name].finditer(self.text, position):
+                if tag[1]:
+                    return tag.end()
+                if not tag[0].endswith("/>"):
+                    return 0
+            self.absent.add(name)
+        return 0
 
     def _table(self, start: int, _: int) -> None:
         if self._starts_line(start):
@@ -208,6 +224,35 @@ class _Scanner:
         low = max(position - _REACH, 0)
         line = self.text.rfind("\n", low, position) + 1
         return (line > 0 or low == 0) and bool(_LINE_START.match(self.text, line, position))
+
+
+def shuts(old: str, new: str, after: str, start: int) -> bool:
+    """Whether replacing ``old`` by ``new`` may close a raw tag that stands open before them.
+
+    Both are closed in themselves; ``after[start:]`` follows. An open ``<ref>`` before them
+    closes when the next tag of its name is a ``</ref>``: that can change only for names
+    whose first tag in the stretch is another than before.
+    """
+    first_old, first_new = _first_raw_tags(old), _first_raw_tags(new)
+    for name in first_old.keys() | first_new.keys():
+        if first_old.get(name) != first_new.get(name):
+            first = first_new.get(name)
+            if first is None:
+                tags = (t for t in _SAME_TAG[name].finditer(after, start) if t[0][-2:] != "/>")
+                tag = next(tags, None)
+                first = tag is not None and tag[1] is not None
+            if first:
+                return True
+    return False
+
+
+def _first_raw_tags(text: str) -> dict[str, bool]:
+    """Name of a raw tag → whether its first tag in ``text`` closes; ``<ref/>`` counts not."""
+    found: dict[str, bool] = {}
+    for tag in _RAW_TAG.finditer(text):
+        if not tag[0].endswith("/>"):
+            found.setdefault(tag[2].lower(), tag[1] is not None)
+    return found
 
 
 def heading_end(text: str, start: int) -> int:

@@ -1,9 +1,9 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from wikitext import soup
+from wikitext import PIECES, calm, soup
 
 from twiki.text.blocks import resplit, split
 from twiki.text.nesting import scan
@@ -16,19 +16,44 @@ def test_blocks_concatenate_to_the_text(text):
     assert all(blocks)
 
 
-@given(soup, soup, soup, soup)
+@settings(max_examples=300)
+@given(soup | calm, soup | calm, soup | calm, soup | calm)
 def test_splitting_around_an_edit_equals_splitting_the_whole(head, old, new, tail):
     before, after = head + old + tail, head + new + tail
     assert resplit(split(before), after) == split(after)
 
 
-@given(st.data(), st.lists(soup, min_size=3, max_size=8))
+@settings(max_examples=300)
+@given(calm, st.sampled_from(PIECES), calm, calm, st.sampled_from(PIECES), calm)
+def test_loose_ends_far_from_the_edit_are_seen(head, loose, old, new, other, tail):
+    """The edit itself is closed as it should be; what stands around it is not."""
+    for before, after in ((old, new), (new, old)):
+        page = [head, loose, "", "\n\nA.\n\nB.\n\n", before, "\n\nC.\n\nD.\n\n", other, tail]
+        edited = [*page[:4], after, *page[5:]]
+        assert resplit(split("".join(page)), "".join(edited)) == split("".join(edited))
+
+
+@settings(max_examples=200)
+@given(st.data(), st.lists(soup | calm, min_size=3, max_size=8))
 def test_splitting_around_an_edit_of_a_long_page_equals_splitting_the_whole(data, parts):
     page = "\n\n".join(parts)
     start = data.draw(st.integers(0, len(page)))
     end = data.draw(st.integers(start, min(start + 20, len(page))))
     after = page[:start] + data.draw(soup) + page[end:]
     assert resplit(split(page), after) == split(after)
+
+
+def test_a_tag_left_open_before_the_edit_closes_when_the_edit_lets_it():
+    around = "<ref>a\n\nA.\n\nB.\n\n{}\n\nC.\n\nD.\n\n</ref>"
+    old, new = around.format("<ref>b</ref>"), around.format("<!-- -->")
+    assert len(split(old)) > 1
+    assert split(new) == [new]
+    assert resplit(split(old), new) == split(new)
+    assert resplit(split(new), old) == split(old)
+
+
+def test_a_reference_that_is_never_closed_does_not_take_the_next_one():
+    assert split("<ref>a\n\nB.<ref>c</ref>\n\nD.") == ["<ref>a\n\n", "B.<ref>c</ref>\n\n", "D."]
 
 
 def test_untouched_blocks_come_back_as_the_same_objects():
