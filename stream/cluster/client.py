@@ -149,7 +149,9 @@ def translating(config: KafkaConfig) -> Iterator[None]:
 def meaning(error: errors.KafkaError, config: KafkaConfig) -> SourceError | ConfigError:
     """What a Kafka error means to the one who runs the command."""
     told, where = _broker_words(error), address(config)
-    if isinstance(error, errors.SaslAuthenticationFailedError | errors.UnsupportedSaslMechanismError):
+    if isinstance(
+        error, errors.SaslAuthenticationFailedError | errors.UnsupportedSaslMechanismError
+    ):
         return ConfigError(
             f"{where} refuses the user {config.username!r}: {told}; check kafka.username and "
             "TWIKI_KAFKA_PASSWORD"

