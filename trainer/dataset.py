@@ -52,8 +52,10 @@ class Folder:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The part of the manifest that describes the data."""
-        return dict(self.manifest.get("data", self.manifest))
+        """The part of the manifest that describes the data, and which version it is."""
+        run = self.manifest.get("run", {})
+        which = {name: run[name] for name in ("version", "id") if name in run}
+        return {**self.manifest.get("data", self.manifest), **which}
 
     @property
     def checksums(self) -> dict[str, str]:
