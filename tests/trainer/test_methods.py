@@ -8,6 +8,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from trainer import methods, model
+from trainer.data import document_mask
 from trainer.methods.kadapter import KAdapterLM
 from trainer.methods.protocol import Plan
 from trainer.train import make_optimizer
@@ -133,6 +134,14 @@ def test_a_target_that_no_layer_has_is_an_error(tiny_model):
         prepared(tiny_model, "lora", **{"lora.targets": ("nothing",)})
 
 
+def test_a_dotted_target_keeps_attention_out(tiny_model):
+    # GPT-2 has a c_proj in the attention and another in the MLP of each layer.
+    _, _, both = prepared(tiny_model, "lora", **{"lora.targets": ("c_proj",)})
+    _, _, mlp = prepared(tiny_model, "lora", **{"lora.targets": ("mlp.c_proj",)})
+    count = [len([n for n in model.trainable_names(m) if "lora_A" in n]) for m in (both, mlp)]
+    assert count == [4, 2]
+
+
 # --- K-Adapter ----------------------------------------------------------------------------------
 
 
@@ -156,6 +165,24 @@ def test_kadapter_learns_through_its_blocks(tiny_model):
     _, method, module = prepared(tiny_model, "kadapter")
     first = train_a_little(module, method, "kadapter", steps=1)
     assert train_a_little(module, method, "kadapter", steps=40) < first / 2
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+def test_adapter_blocks_see_neither_pads_nor_other_documents(folder, request):
+    _, method, module = prepared(request.getfixturevalue(folder), "kadapter")
+    train_a_little(module, method, "kadapter")
+    pads = torch.zeros(1, 4, dtype=torch.long)
+    padded, mask = torch.cat([pads, IDS], dim=1), torch.cat([pads, torch.ones_like(IDS)], dim=1)
+    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    with torch.no_grad():
+        alone = model.forward(module.eval(), IDS)
+        left = model.forward(module, padded, mask=mask, positions=positions)[:, 4:]
+        assert torch.allclose(alone, left, atol=1e-5)
+        segments = torch.cat([pads, torch.ones_like(IDS)], dim=1)
+        places = torch.cat([torch.arange(4), torch.arange(IDS.shape[1])])[None]
+        packed = {"mask": document_mask(segments), "positions": places}
+        behind = model.forward(module, padded, **packed)[:, 4:]
+        assert torch.allclose(alone, behind, atol=1e-5)
 
 
 def gpt2_large():

@@ -397,3 +397,44 @@ def test_rows_of_a_step_are_a_function_of_the_step(tmp_path, tiny_model):
     loop = make_loop(tmp_path, tiny_model, {})
     assert (loop.mixture.rows(26 * 3, 27 * 3) == loop.mixture.rows(0, 90)[78:81]).all()
     assert isinstance(loop.mixture.rows(0, 3), np.ndarray)
+
+
+PROGRAM = """
+import os, signal, sys
+from pathlib import Path
+
+# A training machine has torch and its kin, not the rest of the system.
+for name in ("msgspec", "typer", "rich", "lxml", "rocksdict", "spacy", "mwparserfromhell"):
+    sys.modules[name] = None
+import torch
+torch.set_num_threads(1)
+from trainer import methods, train
+
+model, data, out, last = sys.argv[1:]
+
+def observe(report):
+    if report.step == int(last):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+settings = methods.settings_for("diff", "recommended", CHANGES)
+train.run(settings, train.Inputs(Path(model), Path(data)), Path(out), observe=observe)
+"""
+
+
+def test_a_killed_process_leaves_what_the_next_one_needs(tmp_path, tiny_model, september):
+    changes = {**SMALL, "checkpoint_every": 5}
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.replace("CHANGES", repr(changes)))
+    words = [sys.executable, str(program), str(tiny_model), str(september), str(tmp_path / "out")]
+    killed = subprocess.run([*words, "12"], capture_output=True, check=False, timeout=100)  # noqa: S603 - our own script
+    assert killed.returncode == -9, killed.stderr.decode()[-2000:]
+    assert not (tmp_path / "out" / "run.json").exists()
+    train.run(settings(checkpoint_every=5), Inputs(tiny_model, september), tmp_path / "out")
+    train.run(settings(), Inputs(tiny_model, september), tmp_path / "whole")
+    assert equal(tmp_path / "out", tmp_path / "whole")
+
+
+def test_a_sink_whose_package_is_missing_is_named(tmp_path, tiny_model, september, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(TrainerError, match="install the package wandb"):
+        train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("wandb",))
