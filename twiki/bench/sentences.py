@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from twiki.bench.figures import Figure, figure, seconds
+from twiki.errors import UsageError
 from twiki.text.sentences import segment
 
 GOLD = Path("../shared/data/sentences/en_ewt-ud-dev.conllu")
@@ -28,7 +29,13 @@ class Score(NamedTuple):
 
 
 def paragraphs(path: Path) -> list[list[str]]:
-    """The gold paragraphs of a CoNLL-U file, each as its sentences."""
+    """The gold paragraphs of a CoNLL-U file, each as its sentences.
+
+    Raises:
+        UsageError: the file is not there.
+    """
+    if not path.is_file():
+        raise UsageError(f"{path}: no gold text here; any CoNLL-U file with '# text' lines serves")
     found: list[list[str]] = []
     fresh = True
     for line in path.read_text(encoding="utf-8").splitlines():

@@ -79,9 +79,11 @@ def diff(
 
     before, after = _read(old), _read(new)
     if plain:
-        found = algorithm.diff_plain(before.split("\n") if before else None, after.split("\n"))
+        found = algorithm.diff_plain(
+            before.split("\n") if before.strip() else None, after.split("\n")
+        )
     else:
-        blocks = split(before) if before else None
+        blocks = split(before) if before.strip() else None
         newer = split(after) if blocks is None else resplit(blocks, after)
         with _guard(config) as guard:
             found = algorithm.diff(blocks, newer, guard.block)

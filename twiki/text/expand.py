@@ -196,6 +196,7 @@ class Parameters(Mapping[str, str]):
         self._expander = expander
         self._depth = depth
         self._raw: dict[str, str] = {"0": name}
+        self._shown: dict[str, str] = {}
         number = 0
         for argument in arguments[1:]:
             name, equals = _name_of(argument)
@@ -206,11 +207,11 @@ class Parameters(Mapping[str, str]):
                 self._raw[name] = argument[equals + 1 :]
 
     def __getitem__(self, name: str) -> str:
-        value = self._raw[name]
-        if "{" in value or "[" in value or "<" in value:
-            value = self._expander.expand(value, self._depth + 1)
-            self._raw[name] = value = value if value.strip(_NOTHING) else ""
-        return value.strip()
+        value = self._shown.get(name)
+        if value is None:
+            value = self._expander.expand(self._raw[name], self._depth + 1)
+            self._shown[name] = value = value.strip() if value.strip(_NOTHING) else ""
+        return value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)

@@ -33,6 +33,9 @@ _RANGES = {
 _REPEATED = frozenset(("x", "×", "*", "by(x)"))
 """Ranges that repeat the symbol: 5 m × 10 m."""
 
+MAX_NUMBERS, MAX_UNIT = 8, 60
+"""Bounds of one call: numbers in a row, characters of a unit."""
+
 _COMPOUNDS = {
     "ftin": ("ft", "in"),
     "stlb": ("st", "lb"),
@@ -156,7 +159,9 @@ class _Call:
         while (value := parameters.get(str(len(values) + 1))) is not None:
             values.append(value)
         position = 0
-        while position < len(values) and (number := amount(values[position])):
+        while position < 2 * MAX_NUMBERS and (
+            number := amount(values[position]) if position < len(values) else None
+        ):
             self.amounts.append(number)
             word = values[position + 1] if position + 1 < len(values) else ""
             follows = values[position + 2] if position + 2 < len(values) else ""
@@ -164,6 +169,7 @@ class _Call:
                 break
             self.words.append(word)
             position += 2
+        self.words = self.words[: max(len(self.amounts) - 1, 0)]
         self.code = values[position + 1] if position + 1 < len(values) else ""
         position += 2
         while len(self.amounts) == 1 and self._smaller(values[position : position + 2]):
@@ -182,7 +188,7 @@ class _Call:
         return other is not None and other.kind == last.kind and other.value < last.value
 
     def text(self) -> str:
-        if not self.amounts:
+        if not self.amounts or len(self.code) > MAX_UNIT:
             return " ".join(value for value in (self.code, *self.rest) if value)
         disp = self.named.get("disp", "")
         rest = list(self.rest)
@@ -282,7 +288,7 @@ class _Call:
         value = (base - target.zero) / target.value
         if precision:
             decimals = int(precision.replace("−", "-"))
-        elif (digits := self.named.get("sigfig", "")).isdigit() and 0 < len(digits) < 3:  # noqa: PLR2004
+        elif (digits := self.named.get("sigfig", "")).isdecimal() and 0 < len(digits) < 3:  # noqa: PLR2004
             decimals = int(digits) - 1 - _magnitude(value)
         elif (step := self.named.get("round", "")) in ("0.5", "5", "10", "25", "50"):
             return _rounded(round(value / float(step)) * float(step), 1 if step == "0.5" else 0)

@@ -1,11 +1,25 @@
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from twiki.config import TextConfig
 from twiki.errors import ConfigError
 from twiki.text.clean import Cleaner
+from twiki.text.codes import CODES
 from twiki.text.siteinfo import SiteInfo
 from twiki.text.templates import load, pattern
 
+ARGUMENTS = (
+    "", "0", "1", "-1", "5", "1300", "1.50", "1/2", "3+1/3", "1/0", "1e400", "1e5", "²", "٣",
+    "x", "to", "-", "by", "km", "mi", "ft", "in", "lb", "C", "F", "K", "/km2", "km mi", "ftin",
+    "stlb", "2001", "05", "Jan", "13", "y", "on", "or", "flip", "off", "us",
+    "99999999999999999999", "R", "FRA", "a [b] c",
+)  # fmt: skip
+NAMED = (
+    "abbr", "adj", "disp", "order", "round", "sigfig", "sp", "spell", "df", "lc", "since",
+    "bare", "e", "u", "ul", "up", "p", "end", "name", "hide", "expected", "label", "lit", "m",
+    "ft", "s", "l", "d",
+)  # fmt: skip
 CLEANER = Cleaner(SiteInfo.english(), TextConfig())
 
 
@@ -122,6 +136,23 @@ def test_convert_gives_the_measure_and_the_other_one(call, text):
 )
 def test_an_inline_template_reads_as_on_the_page(call, text):
     assert shown(f"{{{{{call}}}}}") == text
+
+
+@settings(max_examples=500)
+@given(
+    st.sampled_from(sorted(CODES)),
+    st.lists(st.sampled_from(ARGUMENTS) | st.text(max_size=8), max_size=8),
+    st.dictionaries(st.sampled_from(NAMED), st.sampled_from(ARGUMENTS), max_size=4),
+)
+def test_no_parameters_break_a_computed_template(code, unnamed, named):
+    parameters = {"0": "lang-fr"} | {str(n): v for n, v in enumerate(unnamed, 1)} | named
+    assert isinstance(CODES[code](parameters), str)
+
+
+def test_no_call_grows_beyond_what_was_written():
+    call = "{{convert|" + "1|x|" * 20_000 + "2|" + "u" * 20_000 + "}}"
+    assert len(shown(call)) < len(call)
+    assert len(shown("{{convert|" + "1|x|" * 20_000 + "2|m}}")) < 500
 
 
 def test_punctuation_templates_stand_in_their_sentence():
