@@ -7,10 +7,11 @@ own and writes segments of JSON lines::
     <state>/feed/2026-11/00001000.jsonl
 
 A segment is written aside, synced and renamed before the cursor moves, so that after a kill
-it is written again with the same bytes. It holds :data:`SEGMENT` records, fewer only where the
-window closed behind its last one.
+it is written again with the same bytes. It holds :data:`SEGMENT` records, fewer only where its
+window, or a later one, closed behind its last one: what late events told waits for that.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,21 +50,25 @@ class Exporter:
         if (progress.outbox, progress.closed) == self._exported:
             return
         for window in self._engine.windows():
-            closed = to_ms(window.end) <= progress.closed
-            while records := self._segment(window, closed=closed):
+            while records := self._segment(window):
                 told(records)
         self._exported = (progress.outbox, progress.closed)
 
-    def _segment(self, window: Window, *, closed: bool) -> int:
+    def _segment(self, window: Window) -> int:
         start = to_ms(window.start)
-        prefix = layout.OUTBOX + layout.number(start)
-        lines, last = [], b""
-        for key, value in self._engine.store.kv.scan(prefix, self._cursor.after.get(start, b"")):
-            lines.append(msgspec.json.encode(codec.decode(value, Output)))  # type: ignore[arg-type]
-            last = key
-            if len(lines) == SEGMENT:
+        marks = self._marks(window)
+        lines: list[bytes] = []
+        last, part, whole = b"", 0, False
+        after = self._cursor.after.get(start, b"")
+        for key, value in self._engine.store.kv.scan(layout.OUTBOX + layout.number(start), after):
+            of = bisect_right(marks, int.from_bytes(key[-8:], "big"))
+            if lines and of > part:
                 break
-        if not lines or (len(lines) < SEGMENT and not closed):
+            lines.append(msgspec.json.encode(codec.decode(value, Output)))  # type: ignore[arg-type]
+            last, part, whole = key, of, len(lines) == SEGMENT
+            if whole:
+                break
+        if not lines or (not whole and part == len(marks)):
             return 0
         first = self._cursor.records.get(start, 0)
         folder = self._folder / window.name
@@ -74,3 +79,8 @@ class Exporter:
         cursor = codec.encode(self._cursor)
         self._engine.store.kv.write([(layout.META + _CURSOR.encode(), cursor)], [])
         return len(lines)
+
+    def _marks(self, window: Window) -> list[int]:
+        """Numbers of outputs at which the window, or a later one, closed."""
+        ended = to_ms(window.end)
+        return sorted(count for end, count in self._engine.progress.marks.items() if end >= ended)

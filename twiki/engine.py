@@ -55,6 +55,8 @@ class Progress(msgspec.Struct, kw_only=True):
     """Start of a window that a dump was reconciled with -> its policy."""
     positions: bytes = b""
     outbox: int = 0
+    marks: dict[int, int] = {}
+    """End of a window that closed -> how many outputs there were then: there feed segments end."""
     dead: int = 0
     late: int = 0
     counts: dict[str, int] = {}
@@ -156,6 +158,7 @@ class Engine:
     def close(self, window: Window) -> None:
         """Close a window: what comes later for it is late."""
         self.progress.closed = to_ms(window.end)
+        self.progress.marks[self.progress.closed] = self.progress.outbox
         self._context = None
         self.closed_now.append(window)
         self.release()
@@ -170,6 +173,8 @@ class Engine:
                 return
             self._forget(self.progress.first)
             self.progress.first = later[0]
+            marks = self.progress.marks.items()
+            self.progress.marks = {end: count for end, count in marks if end > later[0]}
             self._context = None
 
     def _forget(self, start: int) -> None:

@@ -212,7 +212,7 @@ def test_sigkill_at_several_moments_leaves_the_state_of_an_undisturbed_run(tmp_p
     script = _VICTIM.format(tests=str(tests), twiki=str(tests.parent / "twiki"))
     ends = []
     for commits in (2, 3, 4, 99):
-        done = subprocess.run(  # noqa: S603 - our own interpreter
+        done = subprocess.run(
             [sys.executable, "-c", script, str(tmp_path / "db"), str(commits)],
             check=False,
             timeout=100,
@@ -247,15 +247,44 @@ def test_events_whose_contents_are_fetched_give_the_state_of_those_that_carry_th
     assert run(bare(LIFE), contents=Contents(LIFE)) == WHOLE
 
 
-def test_a_fetch_that_failed_is_kept_as_a_letter_and_asked_for_again_by_id():
+@pytest.mark.parametrize("size", [1, 5, 100])
+def test_a_fetch_that_failed_is_kept_as_a_letter_and_asked_for_again_by_id(size):
     contents = Contents(LIFE, lost=[103, 303, 901])
-    state = run(bare(LIFE), contents=contents)
+    state = run(bare(LIFE), size, contents=contents)
     assert 103 in contents.asked
     assert meaning(state) == meaning(WHOLE)
     letters = [codec.decode(v, DeadLetter) for k, v in state.items() if k[:1] == layout.DEAD]
     assert [letter.reason for letter in letters] == ["fetch_missing"] * 3
     engine = Engine.open(Store(snapshot(state)), SETTINGS)
     assert engine.counts["failed:missing"] == 3
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 200])
+def test_an_edit_told_first_without_its_page_id_is_applied_once_wherever_chunks_end(size):
+    class Api(Contents):
+        def fetch(self, changes):
+            found = super().fetch(changes)
+            named = {r.change.rev_id: r.change.page_id for r in LIFE}
+            return [
+                msgspec.structs.replace(
+                    r, change=msgspec.structs.replace(r.change, page_id=named[r.change.rev_id])
+                )
+                if isinstance(r, Revision) and r.change.page_id is None and r.change.rev_id
+                else r
+                for r in found
+            ]
+
+    edits = [r for r in LIFE if r.change.kind in ("create", "edit")]
+    nameless = [
+        msgspec.structs.replace(r.change, page_id=None)
+        for r in placed(edits, topic="eqiad.mediawiki.recentchange")
+    ]
+    both = sorted(
+        [*nameless, *bare(LIFE)],
+        key=lambda c: (c.effective_time, c.rev_id or 0, c.page_id is not None),
+    )
+    state = run(both, size, contents=Api(LIFE))
+    assert meaning(state) == meaning(WHOLE)
 
 
 def test_what_cannot_be_had_at_all_stays_needed_and_the_stream_goes_on():

@@ -143,6 +143,25 @@ def test_how_often_the_exporter_ran_does_not_show_in_its_files(tmp_path):
     assert files(tmp_path / "often") == files(tmp_path / "once")
 
 
+def test_what_late_events_tell_waits_for_the_next_closing_however_often_the_exporter_ran(tmp_path):
+    often, once = made_of(), made_of()
+    exporter = Exporter(often, tmp_path / "often")
+    for made in (often, once):
+        for step in ("tell", "close", "late", "later", "close"):
+            if step == "close":
+                made.close(made.open_window)
+                made.commit()
+            else:
+                tell(made, *{"tell": (1, 2), "late": (3,), "later": (4, 5)}[step])
+            if made is often:
+                exporter.run()
+                exporter.run()
+    Exporter(once, tmp_path / "once").run()
+    written = files(tmp_path / "often")
+    assert [len(texts(data)) for data in written.values()] == [2, 3]
+    assert written == files(tmp_path / "once")
+
+
 def test_nothing_is_left_half_written(tmp_path):
     made = made_of()
     tell(made, 1, 2, 3)

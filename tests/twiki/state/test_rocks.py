@@ -35,7 +35,7 @@ def test_a_second_process_is_refused_and_told_why(tmp_path):
         "except StateLocked as error:\n"
         "    sys.stdout.write(str(error))\n"
     )
-    told = subprocess.run(  # noqa: S603 - our own interpreter
+    told = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path / "db")],
         capture_output=True,
         text=True,
