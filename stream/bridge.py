@@ -13,8 +13,9 @@ the end of the last window that had closed when it arrived, and when the waterma
 window's end by the lateness, ``close`` goes to every partition of ``changes``.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Generic, TypeVar
 
 import kafka
 import msgspec
@@ -27,7 +28,7 @@ from stream.embedded import Item, stream_of
 from stream.events import Canary, Rejected
 from stream.metrics import Metrics
 from stream.position import Positions
-from stream.seen import Seen
+from stream.seen import Seen, change_key
 from stream.settings import Settings
 from stream.topics import (
     BridgeRecord,
@@ -35,17 +36,18 @@ from stream.topics import (
     CloseRecord,
     RevisionRecord,
     Topic,
-    change_key,
     encode,
+    event_key,
     name_of,
     partition_of,
 )
-from twiki.records import Change, Revision, SourcePosition, Window
+from twiki.records import Change, ChangeKind, Revision, SourcePosition, Window
 from twiki.times import from_ms, to_ms
 from twiki.windows import calendar
 
 ACKNOWLEDGED_SECONDS = 120.0
 _KEY = b"bridge"
+T = TypeVar("T")
 
 
 class WindowClock:
@@ -82,6 +84,53 @@ class WindowClock:
         return calendar.span(from_ms(start), from_ms(boundaries(start, start)[1]))
 
 
+class Recent(Generic[T]):
+    """The last ``limit`` things that were added."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._things: dict[T, None] = {}
+
+    def __contains__(self, thing: T) -> bool:
+        return thing in self._things
+
+    def add(self, thing: T) -> None:
+        """Add, and forget the oldest where there are too many."""
+        self._things[thing] = None
+        if len(self._things) > self._limit:
+            del self._things[next(iter(self._things))]
+
+    def discard(self, thing: T) -> None:
+        """Forget a thing."""
+        self._things.pop(thing, None)
+
+
+class Titles:
+    """Which page bore a title last, as far as the events of late told.
+
+    The API's answer is about today: the title may have gone to another page since the event,
+    and a history merge moves revisions.
+    """
+
+    def __init__(self, wiki: str, limit: int) -> None:
+        self._wiki = wiki
+        self._limit = limit
+        self._pages: dict[str, int] = {}
+
+    def page_of(self, change: Change) -> int | None:
+        """The page of a change that names none; one that names it is remembered."""
+        title = change.title
+        if change.wiki != self._wiki or not title:
+            return None
+        if change.page_id is None:
+            return None if change.kind is ChangeKind.CREATE else self._pages.get(title)
+        self._pages.pop(title, None)
+        self._pages[title] = change.page_id
+        if len(self._pages) > self._limit:
+            del self._pages[next(iter(self._pages))]
+        return None
+
+
 class Bridge:
     """Sends chunks of events to the changes topic.
 
@@ -112,6 +161,8 @@ class Bridge:
             else Positions.from_bytes(before.positions, settings.stream)
         )
         self._seen = Seen(settings.stream.seen_ids)
+        self._nameless = Recent[Hashable](settings.stream.seen_ids)
+        self._titles = Titles(settings.wiki.name, settings.stream.seen_ids)
         self._waiting: list[kafka.future.Future] = []
         self._names = {topic: name_of(topic, settings.kafka) for topic in Topic}
 
@@ -126,45 +177,75 @@ class Bridge:
         Raises:
             SourceError: the broker does not take it; the position did not move.
         """
-        if not chunk:
+        todo = self._sift(chunk)
+        if not todo:
             return
         try:
-            done = [position_of(item) for item in chunk if self._one(item)]
+            for item, work in todo:
+                self._tick(item)
+                match work:
+                    case Revision() | Change():
+                        self._change(work)
+                    case Rejected():
+                        self._rejected(work)
             self._acknowledged()
-            for where in done:
-                self.positions.done(where)
+            for item, _ in todo:
+                self.positions.done(position_of(item))
             self._send(Topic.POSITIONS, _KEY, encode(self.record()))
             self._acknowledged()
         except KafkaError as error:
             raise meaning(error, self._config) from error
 
-    def _one(self, item: Item) -> bool:
-        """Send what an item says; whether it was read for the first time."""
-        where = position_of(item)
-        if not self.positions.begin(where):
-            self._metrics.add(names.REPEATED)
-            return False
+    def _sift(self, chunk: Sequence[Item]) -> list[tuple[Item, Item | None]]:
+        """Each item read for the first time, and what is sent for it; None: a repetition.
+
+        recentchange names no page id: where page_change tells the same revision in the same
+        chunk, its account takes the first one's place; where it comes later, both are sent.
+        """
+        todo: list[tuple[Item, Item | None]] = []
+        nameless: dict[Hashable, int] = {}
+        for item in chunk:
+            if not self.positions.begin(position_of(item)):
+                self._metrics.add(names.REPEATED)
+                continue
+            todo.append((item, item))
+            change = item.change if isinstance(item, Revision) else item
+            if not isinstance(change, Change):
+                continue
+            key = change_key(change)
+            named = change.page_id is not None
+            if not self._seen.first(change):
+                if named and key in nameless:
+                    at = nameless.pop(key)
+                    todo[at] = (todo[at][0], item)
+                    self._nameless.discard(key)
+                elif named and key in self._nameless:
+                    self._nameless.discard(key)
+                    continue
+                self._metrics.add(names.REPEATED)
+                todo[-1] = (item, None)
+            elif not named and isinstance(item, Change):
+                nameless[key] = len(todo) - 1
+                self._nameless.add(key)
+        return todo
+
+    def _tick(self, item: Item) -> None:
+        """Move the clock; windows that this closes are closed before the item is sent."""
         told = item.change if isinstance(item, Revision) else item
         if told.arrival_time is not None:
-            for window in self.clock.arrived(stream_of(where), told.arrival_time):
+            for window in self.clock.arrived(stream_of(position_of(item)), told.arrival_time):
                 self._close(window)
-        if isinstance(told, Change):
-            if self._seen.first(told):
-                self._change(item, told)
-            else:
-                self._metrics.add(names.REPEATED)
-        elif isinstance(told, Rejected):
-            self._rejected(told)
-        return True
 
-    def _change(self, item: Item, change: Change) -> None:
+    def _change(self, item: Change | Revision) -> None:
         first, closed = self.clock.first, self.clock.closed
-        value = encode(ChangeRecord(change=change, first=first, closed=closed))
+        change = item.change if isinstance(item, Revision) else item
+        page = self._titles.page_of(change)
+        value = encode(ChangeRecord(change=change, first=first, closed=closed, page=page))
         if isinstance(item, Revision):
             whole = encode(RevisionRecord(revision=item, first=first, closed=closed))
             # Above the limit the hydrator says what becomes of it.
             value = whole if len(whole) <= self._config.max_record_bytes else value
-        self._send(Topic.CHANGES, change_key(change), value)
+        self._send(Topic.CHANGES, event_key(change), value)
         self.sent += 1
         self._metrics.add(names.EVENTS, label="change")
 

@@ -132,7 +132,7 @@ def partition_of(key: bytes, partitions: int) -> int:
     return crc32(key) % partitions
 
 
-def change_key(change: Change) -> bytes:
+def event_key(change: Change) -> bytes:
     """Key of a change: wiki and title as found, since not every event has a page id."""
     return f"{change.wiki}:{change.title or ''}".encode("utf-8", "surrogatepass")
 
@@ -142,8 +142,24 @@ def page_key(wiki: str, page: int | str) -> bytes:
     return f"{wiki}:{page}".encode()
 
 
+def revision_key(page: bytes, revision: Revision, *, supplied: bool = False) -> bytes:
+    """Key of a record of ``revisions-*``: compaction keeps the last of each.
+
+    The page's own key stands for its current text. What brings no current text (a deletion, a
+    dump's pin, a revision asked for by id) must not replace that: it has a key of its own.
+    """
+    change = revision.change
+    if supplied:
+        return page + f"#{change.rev_id}".encode()
+    if revision.pinned and revision.boundary is not None:
+        return page + f"#pin/{int(revision.boundary.timestamp())}".encode()
+    if revision.content is not None:
+        return page
+    return page + f"#{change.kind}/{int(change.effective_time.timestamp())}".encode()
+
+
 def parse_page_key(key: bytes) -> int | str:
-    """The page id or entity id in a key.
+    """The page id or entity id in a page's key.
 
     Raises:
         BadRecordError: it is no key of ours.
@@ -172,6 +188,8 @@ class ChangeRecord(_Told, frozen=True, kw_only=True, tag="change"):
     """Oldest boundary that is kept, in milliseconds."""
     closed: int = 0
     """End of the last window that had closed when the event arrived; decides lateness."""
+    page: int | None = None
+    """The page that bore the title then, where the event does not say and the bridge knows."""
 
 
 class NeedRecord(_Told, frozen=True, kw_only=True, tag="need"):

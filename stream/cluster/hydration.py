@@ -15,6 +15,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from stream.cluster.commit import Taken
 from stream.cluster.steps import Message, dead_letter
 from stream.found import Failed, Failure
@@ -118,7 +120,7 @@ class Hydration:
         told: list[tuple[OfChanges, Revision | Failed]] = []
         for record in records:
             if isinstance(record, ChangeRecord):
-                told.append((record, next(results)))
+                told.append((record, _placed(record, next(results))))
             elif isinstance(record, NeedRecord):
                 told.append((record, next(more)))
             elif isinstance(record, RevisionRecord):
@@ -185,6 +187,8 @@ class Hydration:
         letters = [self._letter(f"fetch_{found.reason}", str(found.title), detail)]
         # The ledger names it, so it is asked for again.
         change = record.change if isinstance(record, ChangeRecord) else None
+        if change is not None and change.page_id is None and change.wiki == self._wiki.name:
+            change = None
         return (None if change is None else Revision(change=change)), letters
 
     def _page(self, record: OfChanges, revision: Revision) -> int | str | None:
@@ -237,6 +241,16 @@ class Hydration:
             for topic in (Topic.PAGES, Topic.ENTITIES)
             for partition in range(self._config.partitions)
         ]
+
+
+def _placed(record: ChangeRecord, found: Revision | Failed) -> Revision | Failed:
+    """The revision under the page that bore the event's title at its time."""
+    event, page = record.change, record.page
+    if page is None or isinstance(found, Failed) or found.change.page_id == page:
+        return found
+    if event.rev_id is not None and event.rev_id == found.change.rev_id:
+        return replace(found, change=replace(found.change, page_id=page))
+    return replace(found, change=replace(event, page_id=page), content=None)
 
 
 def _without_content(revision: Revision) -> Revision:

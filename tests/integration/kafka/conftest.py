@@ -29,6 +29,7 @@ from stream.metrics import Metrics
 from stream.sandbox.dump_files import write_dumps
 from stream.sandbox.server import SandboxServer
 from stream.sandbox.world import World
+from stream.record import Recorder
 from stream.service import live_source
 from stream.position import Positions
 from stream.settings import Settings, read_settings
@@ -101,14 +102,20 @@ def plain_settings(server):
 
 
 @pytest.fixture(scope="session")
-def embedded(world, dumps, plain_settings, tmp_path_factory):
+def items(plain_settings, world):
+    """All events, read to the end first: the API shows every test the same world."""
+    return list(items_of(plain_settings, world))
+
+
+@pytest.fixture(scope="session")
+def embedded(world, dumps, plain_settings, items, tmp_path_factory):
     """The embedded engine over the same events: (engine, data bytes of the window)."""
     settings = plain_settings
     engine = Engine.open(Store(MemoryKeyValues()), settings, as_of=world.boundaries[0])
     bootstrap(engine, dumps[0].articles, [dumps[0].entities])
     with hydrator(settings) as api:
         run = Embedded(engine, settings, api, Metrics())
-        run.run(chunked(items_of(settings, world), 200))
+        run.run(chunked(items, 200))
         run.needs.supply()
     root = tmp_path_factory.mktemp("embedded")
     report = cut_closed(engine, world.windows[0], root)
@@ -116,8 +123,8 @@ def embedded(world, dumps, plain_settings, tmp_path_factory):
 
 
 @pytest.fixture
-def cluster(broker, server, world, dumps, tmp_path):
-    made = Cluster(broker, server, world, dumps, tmp_path)
+def cluster(broker, server, world, dumps, items, tmp_path):
+    made = Cluster(broker, server, world, dumps, items, tmp_path)
     yield made
     made.end()
 
@@ -168,8 +175,9 @@ def items_of(settings, world):
 class Cluster:
     """Topics of one prefix, and worker processes over them; :meth:`end` kills what runs."""
 
-    def __init__(self, broker, server, world, dumps, folder, **kafka):
+    def __init__(self, broker, server, world, dumps, items, folder, **kafka):
         self.broker, self.server, self.world, self.dumps = broker, server, world, dumps
+        self.items = items
         self.folder = folder
         given = {
             "brokers": [broker.address],
@@ -205,13 +213,10 @@ class Cluster:
 
     def bridge(self, items=None):
         """Send everything that the sandbox tells, in this process."""
-        path = self.folder / "items"
-        from stream.record import Recorder
-
-        if not path.exists():
-            with Recorder(path) as recorder:
-                for item in items_of(self.settings, self.world) if items is None else items:
-                    recorder.write(item)
+        path = self.folder / f"items-{uuid.uuid4().hex[:6]}"
+        with Recorder(path) as recorder:
+            for item in self.items if items is None else items:
+                recorder.write(item)
         clock = SystemClock()
         return feed(
             self.settings,
