@@ -116,6 +116,7 @@ def _train(datasets: list[Path], corpus: Path, out: Path, title: Callable[[str],
     from trainer import report, study
     from trainer.config import SmallModel
     from trainer.dataset import open_folder
+    from trainer.evaluate import EvaluateSettings
     from trainer.model import small_model
     from trainer.runs import Runs
 
@@ -129,6 +130,7 @@ def _train(datasets: list[Path], corpus: Path, out: Path, title: Callable[[str],
         methods=_METHODS,
         changes={**study.SMALL_UPDATE, "epochs": 6.0},
         method_changes={"initial": {**study.SMALL_INITIAL, "epochs": 12.0}},
+        evaluation=EvaluateSettings(rows=32, sequence=256, samples=200),
         observe=lambda key, step: title(f"{key}: step {step.step} of {step.steps}"),
         tell=title,
     )

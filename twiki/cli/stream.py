@@ -1,6 +1,7 @@
 """``twiki stream``: follow the change events and keep the state."""
 
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 import typer
 from msgspec.structs import replace
 
+from twiki.cli import training
 from twiki.cli.common import Config, Json, State, console, give, opened, say, settings
 from twiki.times import from_ms, to_ms
 
@@ -76,13 +78,14 @@ def stream(
     from stream.metrics import Metrics
     from stream.record import Recorder
     from stream.replay import open_replay
-    from stream.service import api, live_source
+    from stream.service import api, live, live_source
     from twiki.engine import Engine
     from twiki.windows import calendar
     from twiki.windows.publishing import cut_closed
 
     chosen = at_source(settings(config, wiki__namespaces=namespaces), source)
     clock, metrics, closed = SystemClock(), Metrics(), list[str]()
+    trainings: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
         store = stack.enter_context(opened(state, create=True))
         engine = Engine.open(store, chosen)
@@ -94,15 +97,20 @@ def stream(
             closed.append(window.name)
             say(f"window {window.name} closed")
             if datasets is not None:
-                say(f"  {cut_closed(engine, window, datasets).folder}")
+                folder = cut_closed(engine, window, datasets).folder
+                say(f"  {folder}")
+                if process := training.start(chosen, config, "cut", folder):
+                    trainings.append(process)
 
         def committed() -> None:
             exporter.run()
             show()
 
         contents: Contents = NoContents()
+        beside = None
         if replay is None:
-            contents = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
+            contents = hydrator = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
+            beside = live(hydrator, chosen, clock=clock)
         embedded = Embedded(
             engine,
             chosen,
@@ -111,6 +119,7 @@ def stream(
             on_closed=announce,
             on_commit=committed,
             recorder=recorder,
+            live=beside,
         )
         site = engine.context.site
         chunks: Iterable[Sequence[Item]]
@@ -127,6 +136,9 @@ def stream(
         else:
             chunks = chunked(open_replay(replay, chosen, site.namespace_of), _CHUNK)
         _stop_on_signals(embedded.stop)
+        if embedded.mender is not None:
+            with backfilling() as told_time:
+                embedded.mender.start(told_time)
         for window in _uncut(engine, datasets):
             announce(window)
         embedded.run(chunks, until=calendar.moment(until) if until else None)
@@ -138,9 +150,12 @@ def stream(
             "counts": engine.counts,
             "needs": lacking,
         }
+    trained = training.finish(trainings)
     say(f"stopped at {told['watermark']}; {lacking} revisions still to be fetched")
     if as_json:
         give(told)
+    if not trained:
+        raise typer.Exit(1)
 
 
 def _uncut(engine: "Engine", datasets: Path | None) -> "list[Window]":
@@ -175,6 +190,27 @@ def at_source(chosen: "Settings", source: str | None) -> "Settings":
             retention_seconds=FOR_EVER_SECONDS,
         )
     return replace(chosen, stream=stream)
+
+
+@contextmanager
+def backfilling() -> "Iterator[Callable[[datetime], None]]":
+    """How far a backfill has read, as a bar; silent where nobody watches."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    screen = console()
+    columns = (
+        TextColumn("backfill"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} changes, at {task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=screen, disable=not screen.is_terminal) as progress:
+        task = progress.add_task("-", total=None, visible=False)
+
+        def told(moment: datetime) -> None:
+            progress.update(task, advance=1, description=f"{moment:%Y-%m-%d %H:%M}", visible=True)
+
+        yield told
 
 
 def _begin(engine: "Engine") -> datetime | None:
