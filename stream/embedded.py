@@ -2,27 +2,35 @@
 
 ::
 
-    source ─▶ chunk of events ─▶ hydrate ─▶ twiki.engine (state, outbox, closing) ─▶ one write
-                                               ▲                                    with the
-                                               └── texts the ledger names ◀── API    position
+    source ─▶ chunk of events ─▶ order ─▶ hydrate ─▶ twiki.engine (state, outbox) ─▶ one write
+                                                        ▲       ▲                   with the
+                              texts the ledger names ───┘       └─── what gaps       position
+                              (by id from the API)                   lost (backfill)
 
 State, outbox and position land in one RocksDB batch, so a kill at any point loses or doubles
 nothing (L16). When windows close, ``on_closed`` is called after the write that closed them.
+A live source (:class:`Live`) is put in order, spared needless requests and healed; a replay
+brings its contents and its order with it.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from stream import metrics as names
+from stream.beside import Beside
 from stream.events import Canary, Rejected
 from stream.found import Failed, Failure
+from stream.gate import SitelinkGate, superseded
+from stream.heal import Current, Lists
+from stream.mending import Mender
 from stream.metrics import Metrics
+from stream.ordering import Ordering
 from stream.position import Positions
 from stream.record import Recorder
 from stream.seen import Seen, change_key
@@ -30,6 +38,9 @@ from stream.settings import Settings
 from twiki.engine import DeadLetter, Engine
 from twiki.needs import Needs
 from twiki.records import Change, ChangeKind, Revision, SourcePosition, Window
+from twiki.state.codec import decode_entity
+from twiki.state.layout import Id
+from twiki.times import to_ms
 
 Item = Change | Canary | Rejected | Revision
 REPLAY = "replay"
@@ -45,6 +56,24 @@ class Contents(Protocol):
 
     def revisions(self, wiki: str, rev_ids: Sequence[int]) -> list[Revision | Failed]:
         """Revisions by id alone, in order."""
+
+
+class Api(Contents, Current, Protocol):
+    """The API behind a live source: :class:`stream.hydrate.Hydrator`."""
+
+    def fetch(
+        self, changes: Sequence[Change], wanted: Callable[[Change], bool] = ...
+    ) -> list[Revision | Failed]:
+        """The same; what is not ``wanted`` comes without content."""
+
+
+class Live(NamedTuple):
+    """What a live source has beside its events."""
+
+    api: Api
+    lists: Lists
+    """What happened, to heal gaps: :class:`stream.backfill.Backfill`."""
+    now: Callable[[], datetime]
 
 
 class NoContents:
@@ -75,6 +104,19 @@ class _Step:
     item: Item
     work: Item | None
 
+    @property
+    def change(self) -> Change | None:
+        """What is to be fetched."""
+        return self.work if isinstance(self.work, Change) else None
+
+    @property
+    def arrival(self) -> tuple[str, datetime] | None:
+        """Stream and arrival time."""
+        told = _told(self.item)
+        if told.arrival_time is None:
+            return None
+        return stream_of(_position(self.item)), told.arrival_time
+
 
 class Embedded:
     """Feeds one engine from one source until the source ends or :meth:`stop` is called."""
@@ -89,6 +131,7 @@ class Embedded:
         on_closed: Callable[[Window], None] = lambda _window: None,
         on_commit: Callable[[], None] = lambda: None,
         recorder: Recorder | None = None,
+        live: Live | None = None,
     ) -> None:
         self.engine = engine
         self.metrics = metrics
@@ -103,7 +146,30 @@ class Embedded:
         self._on_commit = on_commit
         self._recorder = recorder
         self._seen = Seen(settings.stream.seen_ids)
-        self.needs = Needs(engine, contents)
+        self.beside = Beside(engine, metrics)
+        self._live = live
+        self._gate = (
+            SitelinkGate(settings.wiki, self._has_article)
+            if live is not None and settings.stream.sitelink_gate
+            else None
+        )
+        self.needs = Needs(engine, contents, at_once=self._at_once)
+        self._ordering: Ordering[_Step] | None = None
+        self.mender: Mender | None = None
+        if live is not None:
+            if settings.stream.reorder_seconds or settings.stream.dwell_seconds:
+                marks = engine.progress.watermarks
+                self._ordering = Ordering(settings.stream, marks, self._known_rev)
+            self.mender = Mender(
+                engine,
+                self.positions,
+                self.beside,
+                current=live.api,
+                lists=live.lists,
+                apply=self._apply_found,
+                metrics=metrics,
+                now=live.now,
+            )
         self._stopping = False
 
     def stop(self) -> None:
@@ -119,6 +185,7 @@ class Embedded:
             self.take(chunk)
             if self._stopping or (until is not None and self._reached(until)):
                 break
+        self.drain()
         self.engine.commit(positions=self.positions.to_bytes(), sync=True)
         self._on_commit()
 
@@ -128,9 +195,32 @@ class Embedded:
 
     def take(self, chunk: Sequence[Item]) -> None:
         """Apply one chunk and write it; a window that closes on the way is announced there."""
-        todo = self._sift(chunk)
+        self._work(self._ordered(self._sift(chunk)))
+        self.engine.commit(positions=self.positions.to_bytes())
+        self.needs.some()
+        if self.mender is not None:
+            self.mender.some()
+        self._on_commit()
+
+    def drain(self) -> None:
+        """Apply what still waits for stragglers: no more come. Not after :meth:`stop`."""
+        if self._ordering is not None and not self._stopping:
+            self._work(list(self._ordering.flush()))
+
+    def _ordered(self, todo: list[_Step]) -> list[_Step]:
+        ordering = self._ordering
+        if ordering is None:
+            return todo
+        window, closes = self.engine.open_window, None
+        if window is not None:
+            closes = window.end + timedelta(seconds=self._settings.windows.lateness_seconds)
+        ready = [out for step in todo for out in ordering.push(step, closes)]
+        self.metrics.set(names.BUFFERED, len(ordering))
+        return ready
+
+    def _work(self, todo: list[_Step]) -> None:
         changes = [step.work for step in todo if isinstance(step.work, Change)]
-        results = iter(self._contents.fetch(changes) if changes else ())
+        results = iter(self._fetch(changes) if changes else ())
         for step in todo:
             found = next(results) if isinstance(step.work, Change) else step.work
             if isinstance(found, Failed) and found.reason is Failure.STOPPED:
@@ -148,14 +238,64 @@ class Embedded:
             if self.engine.closed_now:
                 # What follows must not be seen by the cut of a window that has just closed.
                 self._announce()
-        self.engine.commit(positions=self.positions.to_bytes())
-        self.needs.some()
-        self._on_commit()
+
+    def _fetch(self, changes: Sequence[Change]) -> list[Revision | Failed]:
+        """Contents of what is worth a request."""
+        if self._live is None:
+            return self._contents.fetch(changes)
+        skip: frozenset[Change] = frozenset()
+        if self._settings.stream.dwell_seconds:
+            skip = superseded(changes, self._window_of)
+        return self._live.api.fetch(changes, lambda change: self._wants(change, skip))
+
+    def _wants(self, change: Change, skip: frozenset[Change]) -> bool:
+        if change in skip:
+            self.metrics.add(names.SKIPPED, label="superseded")
+            return False
+        if self._gate is not None and not self._gate.wants(change):
+            self.metrics.add(names.SKIPPED, label="no_article")
+            return False
+        return True
+
+    def _window_of(self, moment: datetime) -> int | None:
+        return self.engine.context.window_start(to_ms(moment))
+
+    def _has_article(self, entity_id: str) -> bool:
+        """Whether the entity leads to an article, as far as its last content held says."""
+        subject = self.engine.batch.subject(entity_id)
+        revs = subject.held.revs
+        if not revs:
+            return True  # nothing is known of it, so it must be looked at
+        data = subject.load(subject.held.shown if subject.held.shown in revs else max(revs))
+        return data is None or decode_entity(data).sitelink is not None
+
+    def _at_once(self, key: Id) -> bool:
+        """An entity that the gate keeps out is fetched once a window, at its close."""
+        return self._gate is None or isinstance(key, int) or self._has_article(key)
+
+    def _known_rev(self, change: Change) -> int:
+        key = self.engine.key_of(Revision(change=change))
+        return 0 if key is None else self.engine.batch.subject(key).held.stood
+
+    def _apply_found(self, found: Sequence[Change | Revision]) -> None:
+        """Apply what a backfill or a second reading brought: no position, no watermark."""
+        changes = [one for one in found if isinstance(one, Change)]
+        fetched = iter(self._fetch(changes) if changes else ())
+        for one in found:
+            result = next(fetched) if isinstance(one, Change) else one
+            if isinstance(result, Failed):
+                self._failed(result, arrived=False)
+                continue
+            if isinstance(one, Change):
+                result = self._placed(one, result)
+            self._take_in(result)
 
     def _announce(self) -> None:
         """Write up to here, fetch all that is lacking, and tell which windows closed."""
         closed, self.engine.closed_now = self.engine.closed_now, []
         self.engine.commit(positions=self.positions.to_bytes(), sync=True)
+        if self.mender is not None:
+            self.mender.before_close(closed[-1].end)
         self.needs.supply()
         self._on_commit()
         for window in closed:
@@ -199,12 +339,20 @@ class Embedded:
                 self._failed(item)
             case Revision():
                 self._arrived(item.change.position, item.change)
-                if self.engine.key_of(item) is None:
-                    # Its page was moved or merged away since; page_change will name it.
-                    self.engine.count("unplaced")
-                    self._seen.forget(item.change)
-                else:
-                    self.engine.apply(item)
+                self._take_in(item)
+
+    def _take_in(self, revision: Revision) -> None:
+        """Apply a revision, with what is noted beside it."""
+        key = self.engine.key_of(revision)
+        if key is None:
+            # Its page was moved or merged away since; page_change will name it.
+            self.engine.count("unplaced")
+            self._seen.forget(revision.change)
+            return
+        self.beside.note(self.engine.batch.subject(key).held, revision.change)
+        applied = self.engine.apply(revision, key)
+        if applied is not None and applied.late and applied.changed:
+            self.beside.late(revision.change)
 
     def _placed(self, event: Change, found: Revision) -> Revision:
         """The revision under the page that bore the event's title at its time.
@@ -236,14 +384,16 @@ class Embedded:
         if item.arrival_time is not None:
             self._arrived(item.position, item)
 
-    def _failed(self, item: Failed) -> None:
+    def _failed(self, item: Failed, *, arrived: bool = True) -> None:
         """A change whose content could not be had: the ledger names it, so it is asked again."""
         change = item.change
         self.engine.count(f"failed:{item.reason}")
         detail = f"{item.title} revision {item.rev_id}: {item.detail}"
         self.engine.dead_letter(DeadLetter(reason=f"fetch_{item.reason}", detail=detail))
+        self.beside.failed(item)
         if change is not None:
-            self._arrived(change.position, change)
+            if arrived:
+                self._arrived(change.position, change)
             if change.page_id is not None or change.wiki == self._settings.wiki.repository:
                 self.engine.apply(Revision(change=change))
 

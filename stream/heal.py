@@ -14,8 +14,8 @@ from typing import Protocol
 
 from stream.backfill import Span, missing_spans, out_of_reach
 from stream.found import Failed, Failure
-from stream.position import Positions
-from stream.sides import ReconcileQueue, Reread
+from stream.position import Gap, Positions
+from stream.sides import Reread
 from twiki.records import Change, Revision
 
 MARGIN = timedelta(minutes=5)
@@ -43,23 +43,34 @@ class Current(Protocol):
         """The current revisions of pages or entities, in order."""
 
 
+class Queue(Protocol):
+    """Pages to read again: :class:`stream.sides.ReconcileQueue`, or one kept in the state."""
+
+    def take(self, count: int) -> Sequence[Reread]:
+        """Remove the first ``count`` entries."""
+
+    def put_back(self, entry: Reread, *, attempts: int) -> bool:
+        """Queue an entry again after a failure; False when it had its ``attempts``."""
+
+
 def heal_gaps(
     positions: Positions,
     lists: Lists,
     *,
     wikis: Sequence[str],
     now: datetime,
+    gaps: Sequence[Gap] | None = None,
     on_time: Callable[[datetime], None] = lambda _time: None,
     on_unreachable: Callable[[Span], None] = lambda _span: None,
 ) -> Iterator[Change]:
-    """Yield the changes in the times of all gaps; the gaps count as healed when all came.
+    """Yield the changes in the times of the gaps; they count as healed when all came.
 
-    ``on_unreachable`` hears of times that the lists do not reach any more.
+    ``gaps`` None: all of them. ``on_unreachable`` hears of times that the lists do not reach any more.
 
     Raises:
         SourceError: the API gives no answer; the gaps stay.
     """
-    gaps = positions.gaps()
+    gaps = positions.gaps() if gaps is None else gaps
     for start, end in missing_spans(gaps, MARGIN):
         lost = out_of_reach((start, end), now)
         if lost is not None:
@@ -70,7 +81,7 @@ def heal_gaps(
 
 
 def reread(
-    queue: ReconcileQueue, api: Current, *, count: int, attempts: int = ATTEMPTS
+    queue: Queue, api: Current, *, count: int, attempts: int = ATTEMPTS
 ) -> list[Revision | Failed]:
     """Read the next ``count`` pages of the queue again.
 

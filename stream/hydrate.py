@@ -64,6 +64,8 @@ class Hydrator:
             transport=transport,
             on_retry=lambda _why: metrics.add(names.RETRIES),
         )
+        self.client = client
+        """For what else is asked of the same hosts, under the same politeness."""
         self._contents = Contents(settings, client, clock=clock, metrics=metrics)
         self._coordinators = ThreadPoolExecutor(COORDINATORS, "hydrate")
 

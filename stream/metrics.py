@@ -45,6 +45,11 @@ WATERMARK = Metric("twiki_watermark_seconds", "Arrival time reached, Unix time."
 LAG = Metric("twiki_lag_seconds", "Clock minus watermark.", "gauge")
 LATE = Metric("twiki_late_total", "Changes for a window that has closed.", "counter")
 SIDE = Metric("twiki_side_records_total", "Side records, by reason.", "counter", "reason")
+BACKFILLED = Metric("twiki_backfilled_total", "Changes found by backfill.", "counter")
+UNREACHABLE = Metric(
+    "twiki_unreachable_total", "Spans that the API's lists do not reach any more.", "counter"
+)
+REREAD = Metric("twiki_reread_total", "Pages and entities read again.", "counter")
 QUEUE = Metric("twiki_reconcile_queue", "Pages and entities to be read again.", "gauge")
 BUFFERED = Metric("twiki_reorder_buffered", "Changes in the reorder buffer.", "gauge")
 

@@ -73,12 +73,15 @@ class _Partition:
         self.pending: dict[int, int] = {}
         self.order: list[int] = []
         self.gaps: list[Gap] = []
+        self.owed: set[int] = set()
+        """Begun before a restart of ours and not done: they are taken once more."""
 
     def restart(self, next_offset: int) -> None:
         """Begin anew; what was read before the restart is no longer waited for."""
         self.next_offset = next_offset
         self.pending.clear()
         self.order.clear()
+        self.owed.clear()
 
     def low_water(self) -> tuple[int | None, int]:
         """First offset not yet applied, and its timestamp or that of the last one applied."""
@@ -146,7 +149,11 @@ class Positions:
         elif position.timestamp_ms > partition.timestamp_ms + DISORDER_MS:
             # Lower offset, later time: the topic was created anew.
             self._notice(NoticeKind.TOPIC_RESTARTED, position, f"{expected} -> {offset}")
+            self._note_gap(position, partition, 0)
             partition.restart(offset + 1)
+        elif offset in partition.owed:
+            partition.owed.discard(offset)
+            return True
         elif not partition.fill(offset):
             return False
         partition.add(offset, position.timestamp_ms)
@@ -246,10 +253,10 @@ class Positions:
         return Resume(last_event_id=last_event_id, beyond_retention=beyond)
 
     def to_bytes(self) -> bytes:
-        """Marks and gaps, to be kept with the state."""
+        """Marks, what is begun above them, and gaps, to be kept with the state."""
         with self._lock:
             partitions = [
-                [topic, number, *partition.low_water(), partition.gaps]
+                [topic, number, *_saved(partition)]
                 for (topic, number), partition in sorted(self._partitions.items())
             ]
         return bytes([VERSION]) + msgspec.msgpack.encode(partitions)
@@ -264,12 +271,15 @@ class Positions:
         if data[:1] != bytes([VERSION]):
             raise ValueError(f"positions of version {data[:1].hex() or 'none'}, not {VERSION}")
         positions = cls(config)
-        row = tuple[str, int, int | None, int, list[Gap]]
-        for topic, number, offset, timestamp, gaps in msgspec.msgpack.decode(
+        row = tuple[str, int, int | None, int, list[Gap], dict[int, int]]
+        for topic, number, offset, timestamp, gaps, pending in msgspec.msgpack.decode(
             data[1:], type=list[row]
         ):
             partition = _Partition(offset, timestamp)
             partition.gaps = gaps
+            for begun, began in sorted(pending.items()):
+                partition.add(begun, began)
+            partition.owed = set(pending)
             positions._partitions[(topic, number)] = partition
         return positions
 
@@ -310,6 +320,11 @@ class Positions:
     def _notice(self, kind: NoticeKind, position: SourcePosition, detail: str) -> None:
         if len(self._notices) < self._config.max_gaps:
             self._notices.append(Notice(kind=kind, topic=position.topic, detail=detail))
+
+
+def _saved(partition: _Partition) -> tuple[int | None, int, list[Gap], dict[int, int]]:
+    pending = dict(sorted(partition.pending.items()))
+    return partition.next_offset, partition.timestamp_ms, partition.gaps, pending
 
 
 def _stream(topic: str) -> str:

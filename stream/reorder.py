@@ -76,6 +76,12 @@ class Reorder:
             self.forced += len(self._waiting[oldest])
             yield from self._release(oldest, len(self._waiting[oldest]))
 
+    def remember(self, change: Change, rev: int) -> None:
+        """Take ``rev`` for the last one out of the change's page, where none is known yet."""
+        key = page_key(change)
+        if rev and key not in self._last and key not in self._waiting:
+            self._last[key] = rev
+
     def advance(self, watermark: datetime) -> Iterator[Change]:
         """Everything whose time is over, page by page, each page in order."""
         due = watermark - self._span

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from stream.backfill import Backfill
 from stream.clock import Clock
-from stream.embedded import Item
+from stream.embedded import Item, Live
 from stream.events import Decoder
 from stream.eventstreams import EventStreams
 from stream.hydrate import Hydrator
@@ -62,3 +63,9 @@ def api(settings: Settings, *, clock: Clock, metrics: Metrics) -> Iterator[Hydra
     """
     with Hydrator(settings, clock=clock, chance=random.Random(), metrics=metrics) as hydrator:
         yield hydrator
+
+
+def live(hydrator: Hydrator, settings: Settings, *, clock: Clock) -> Live:
+    """What the engine needs beside a live source's events: contents, lists, the clock."""
+    lists = Backfill(hydrator.client, settings.wiki, settings.stream)
+    return Live(hydrator, lists, clock.now)

@@ -100,6 +100,9 @@ class StreamConfig(Section, frozen=True, kw_only=True):
     """Event time that the live feed waits for stragglers of the same page."""
     dwell_seconds: float = 0.0
     """Event time in which a burst on one page or entity is fetched once, as its newest."""
+    sitelink_gate: bool = True
+    """Entities without an article here are fetched once a window, at its close, unless an edit
+    can touch their label, redirect or sitelink."""
     backfill_rows: int = 500
 
     def __post_init__(self) -> None:

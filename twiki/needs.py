@@ -1,11 +1,12 @@
 """Fetching what the ledger names and the state lacks, by revision id (ENGINE 2: ``need``)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
 from twiki.engine import Engine
 from twiki.records import Revision
+from twiki.state import layout
 from twiki.state.layout import Id
 
 BATCH = 50
@@ -21,11 +22,22 @@ class RevisionsById(Protocol):
 
 
 class Needs:
-    """The need marks of one engine; each is tried a few times and then left to the cut's report."""
+    """The need marks of one engine; each is tried a few times and then left to the cut's report.
 
-    def __init__(self, engine: Engine, contents: RevisionsById) -> None:
+    ``at_once``: whether a page's or entity's content is wanted before its window closes.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        contents: RevisionsById,
+        *,
+        at_once: Callable[[Id], bool] = lambda _key: True,
+    ) -> None:
         self._engine = engine
         self._contents = contents
+        self._at_once = at_once
+        self._next = b""
         self._attempts: dict[tuple[Id, int], int] = {}
 
     def supply(self, more: Iterable[tuple[Id, int]] = ()) -> None:
@@ -37,9 +49,22 @@ class Needs:
             wanted = self._untried(None)
 
     def some(self) -> None:
-        """Fetch one request's worth: between two chunks of a live stream."""
-        if wanted := self._untried(BATCH):
+        """Fetch one request's worth of what is wanted at once: between chunks of a live stream.
+
+        A turn looks at no more marks than that, and the next one goes on behind them.
+        """
+        wanted = [
+            need
+            for need in self._turn()
+            if self._attempts.get(need, 0) < _ATTEMPTS and self._at_once(need[0])
+        ]
+        if wanted:
             self.fetch(wanted)
+
+    def _turn(self) -> list[tuple[Id, int]]:
+        marks = list(islice(self._engine.store.needs(self._next), BATCH))
+        self._next = layout.need(*marks[-1]) if len(marks) == BATCH else b""
+        return marks
 
     def fetch(self, needs: Sequence[tuple[Id, int]]) -> None:
         """Fetch these and commit what came."""
@@ -54,6 +79,9 @@ class Needs:
                 if isinstance(result, Revision):
                     self._engine.supply(need[0], result)
         self._engine.commit()
+        for need in needs:
+            if self._engine.store.kv.get(layout.need(*need)) is None:
+                self._attempts.pop(need, None)
 
     def _untried(self, limit: int | None) -> list[tuple[Id, int]]:
         untried = (

@@ -27,7 +27,7 @@ from stream.sandbox.faults import Faults
 from stream.sandbox.model import WikiWorld
 from stream.sandbox.server import SandboxServer
 from stream.sandbox.verdict import Verdict, judge
-from stream.service import api, live_source
+from stream.service import api, live, live_source
 from stream.settings import Settings
 from twiki.dumps.files import verify
 from twiki.engine import Engine
@@ -134,6 +134,7 @@ class Rehearsal:
                 self.metrics,
                 on_closed=closed.append,
                 on_commit=exporter.run,
+                live=live(contents, settings, clock=clock),
             )
             source = live_source(
                 settings,

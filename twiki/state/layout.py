@@ -17,6 +17,9 @@ as the numbers do::
     o <window start:8> <seq:8>      outbox: diff sentences and facts as they happened
     d <seq:8>                       dead letters
     l <seq:8>                       late events, with the window they correct
+    s <seq:8>                       side records: late, inconsistent, failed (the newest ones)
+    r <wiki> 00 <title>             pages and entities to be read again from the API
+    x <rev:8>                       revisions hidden since, until the datasets are without them
     m <name>                        schema, settings, source position, windows, counters
 
 An index may name what has since gone: readers check against the ledger.
@@ -27,6 +30,7 @@ from hashlib import blake2b
 PAGE, TEXT, ENTITY, CONTENT = b"p", b"t", b"e", b"c"
 TOUCHED, TITLE, HASH, SAMPLED, NEED = b"w", b"i", b"h", b"u", b"n"
 OUTBOX, DEAD, LATE, META = b"o", b"d", b"l", b"m"
+SIDE, REREAD, HIDDEN = b"s", b"r", b"x"
 
 Id = int | str
 """A page id or an entity id."""
@@ -67,6 +71,11 @@ def title(text: str, page_id: int) -> bytes:
 def title_prefix(text: str) -> bytes:
     """The index entries of a title."""
     return TITLE + text.encode("utf-8", "surrogatepass") + b"\0"
+
+
+def reread(wiki: str, title: str) -> bytes:
+    """Queue entry: the page of ``title`` is to be read again."""
+    return REREAD + wiki.encode() + b"\0" + title.encode("utf-8", "surrogatepass")
 
 
 def need(key: Id, rev: int) -> bytes:

@@ -73,9 +73,9 @@ class Store:
         """Entities that have or had a fact chosen by L13."""
         return (key[1:].decode() for key, _ in self.kv.scan(layout.SAMPLED))
 
-    def needs(self) -> Iterator[tuple[Id, int]]:
-        """Revisions whose content is to be fetched by id."""
-        return (layout.parse_need(key) for key, _ in self.kv.scan(layout.NEED))
+    def needs(self, after: bytes = b"") -> Iterator[tuple[Id, int]]:
+        """Revisions whose content is to be fetched by id, those behind the mark ``after``."""
+        return (layout.parse_need(key) for key, _ in self.kv.scan(layout.NEED, after))
 
     # --- records of the engine ---
 
