@@ -18,7 +18,8 @@ from twiki.cli.common import Config, Json, State, console, give, opened, say, se
 from twiki.times import from_ms, to_ms
 
 if TYPE_CHECKING:
-    from stream.embedded import Contents, Item
+    from stream.clock import Clock
+    from stream.embedded import Contents, Embedded, Item
     from stream.settings import Settings
     from twiki.engine import Engine
     from twiki.records import Window
@@ -73,89 +74,112 @@ def stream(
     With --json, at the end: {"watermark", "windows_closed", "counts", "needs"}
     """
     from stream.clock import SystemClock
-    from stream.embedded import Embedded, NoContents, chunked
+    from stream.embedded import Embedded, NoContents
     from stream.exporter import Exporter
     from stream.metrics import Metrics
     from stream.record import Recorder
-    from stream.replay import open_replay
-    from stream.service import api, live, live_source
+    from stream.service import api
     from twiki.engine import Engine
     from twiki.windows import calendar
-    from twiki.windows.publishing import cut_closed
 
     chosen = at_source(settings(config, wiki__namespaces=namespaces), source)
-    clock, metrics, closed = SystemClock(), Metrics(), list[str]()
-    trainings: list[subprocess.Popen[bytes]] = []
+    clock, metrics = SystemClock(), Metrics()
     with ExitStack() as stack:
         store = stack.enter_context(opened(state, create=True))
         engine = Engine.open(store, chosen)
         exporter = Exporter(engine, state / FEED)
-        recorder = stack.enter_context(Recorder(record)) if record else None
         show = stack.enter_context(status_line(engine))
-
-        def announce(window: "Window") -> None:
-            closed.append(window.name)
-            say(f"window {window.name} closed")
-            if datasets is not None:
-                folder = cut_closed(engine, window, datasets).folder
-                say(f"  {folder}")
-                if process := training.start(chosen, config, "cut", folder):
-                    trainings.append(process)
+        windows = _Windows(engine, chosen, config, datasets)
 
         def committed() -> None:
             exporter.run()
             show()
 
         contents: Contents = NoContents()
-        beside = None
         if replay is None:
-            contents = hydrator = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
-            beside = live(hydrator, chosen, clock=clock)
+            contents = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
         embedded = Embedded(
             engine,
             chosen,
             contents,
             metrics,
-            on_closed=announce,
+            on_closed=windows.announce,
             on_commit=committed,
-            recorder=recorder,
-            live=beside,
+            recorder=stack.enter_context(Recorder(record)) if record else None,
         )
-        site = engine.context.site
-        chunks: Iterable[Sequence[Item]]
-        if replay is None:
-            reader = live_source(
-                chosen,
-                embedded.positions,
-                site,
-                clock=clock,
-                metrics=metrics,
-                since=calendar.moment(since) if since else _begin(engine),
-            )
-            chunks = stack.enter_context(reader).chunks()
-        else:
-            chunks = chunked(open_replay(replay, chosen, site.namespace_of), _CHUNK)
         _stop_on_signals(embedded.stop)
-        if embedded.mender is not None:
-            with backfilling() as told_time:
-                embedded.mender.start(told_time)
-        for window in _uncut(engine, datasets):
-            announce(window)
+        windows.announce_uncut()
+        begin = calendar.moment(since) if since else _begin(engine)
+        chunks = _chunks(stack, embedded, chosen, replay, begin, clock)
         embedded.run(chunks, until=calendar.moment(until) if until else None)
         exporter.run()
-        lacking = sum(1 for _ in store.needs())
         told = {
             "watermark": engine.watermark,
-            "windows_closed": closed,
+            "windows_closed": windows.closed,
             "counts": engine.counts,
-            "needs": lacking,
+            "needs": sum(1 for _ in store.needs()),
         }
-    trained = training.finish(trainings)
-    say(f"stopped at {told['watermark']}; {lacking} revisions still to be fetched")
+    trained = training.finish(windows.trainings)
+    say(f"stopped at {told['watermark']}; {told['needs']} revisions still to be fetched")
     if as_json:
         give(told)
     if not trained:
         raise typer.Exit(1)
+
+
+class _Windows:
+    """What happens when a window closes: a line, a dataset, a training."""
+
+    def __init__(
+        self, engine: "Engine", chosen: "Settings", config: Path | None, datasets: Path | None
+    ) -> None:
+        self.closed: list[str] = []
+        self.trainings: list[subprocess.Popen[bytes]] = []
+        self._engine = engine
+        self._chosen = chosen
+        self._config = config
+        self._datasets = datasets
+
+    def announce(self, window: "Window") -> None:
+        """Tell that a window closed, cut it and train on it where that is asked for."""
+        from twiki.windows.publishing import cut_closed
+
+        self.closed.append(window.name)
+        say(f"window {window.name} closed")
+        if self._datasets is None:
+            return
+        folder = cut_closed(self._engine, window, self._datasets).folder
+        say(f"  {folder}")
+        process = training.start(self._chosen, self._config, "cut", folder)
+        if process is not None:
+            self.trainings.append(process)
+
+    def announce_uncut(self) -> None:
+        """The same for windows that closed just before a kill."""
+        for window in _uncut(self._engine, self._datasets):
+            self.announce(window)
+
+
+def _chunks(
+    stack: ExitStack,
+    embedded: "Embedded",
+    chosen: "Settings",
+    replay: Path | None,
+    begin: datetime | None,
+    clock: "Clock",
+) -> "Iterable[Sequence[Item]]":
+    """The items to apply: a replay's by count, the live stream's as they come."""
+    from stream.embedded import chunked
+    from stream.replay import open_replay
+    from stream.service import live_source
+
+    site = embedded.engine.context.site
+    if replay is not None:
+        return chunked(open_replay(replay, chosen, site.namespace_of), _CHUNK)
+    reader = live_source(
+        chosen, embedded.positions, site, clock=clock, metrics=embedded.metrics, since=begin
+    )
+    return stack.enter_context(reader).chunks()
 
 
 def _uncut(engine: "Engine", datasets: Path | None) -> "list[Window]":

@@ -38,4 +38,5 @@ def start(
 
 def finish(trainings: "list[subprocess.Popen[bytes]]") -> bool:
     """Wait for trainings that were started; whether all of them went well."""
-    return not any([process.wait() for process in trainings])
+    codes = [process.wait() for process in trainings]  # all of them, not only to the first bad one
+    return not any(codes)
