@@ -58,6 +58,7 @@ def test_an_outage_is_forgotten_after_some_events():
 def test_events_out_of_order_change_nothing():
     liveness, last = watched([60] * 50)
     liveness.observe("enwiki", "restore", minute(3))
+    assert liveness.silences(minute(last + 299)) == []
     assert len(liveness.silences(minute(last + 301))) == 1
 
 
