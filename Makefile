@@ -52,5 +52,5 @@ $(VENV)/.run: pyproject.toml | $(VENV)/.torch
 
 $(VENV)/.all: pyproject.toml | $(VENV)/.torch
 	@echo "Installing twiki with all extras"
-	$(BIN)/pip install -q -e '.[trainer,kafka,web,publish,harness,dev]'
+	$(BIN)/pip install -q -e '.[trainer,kafka,web,publish,harness,bench,dev]'
 	@touch $@ $(VENV)/.run

@@ -83,7 +83,7 @@ def _apply_page(
             available.add(rev)
     current = found.open.rev if found.open is not None and found.open.rev in found.wanted else 0
     readable = current if current in available else 0
-    told = live.page(subject.key, revision, held, texts, readable, ledger, context)
+    told, broken = live.page(subject.key, revision, held, texts, readable, ledger, context)
     shown = readable if readable or not current else held.shown
     keep = (found.wanted | {shown}) & available
     puts, bases = _stored(keep, held, texts, found.stands, current)
@@ -99,7 +99,7 @@ def _apply_page(
         shown=shown,
         puts=puts,
         outputs=told,
-        problem=problem,
+        problem=problem or broken,
     )
 
 

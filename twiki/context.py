@@ -10,7 +10,7 @@ from twiki.config import CoreConfig
 from twiki.errors import ConfigError
 from twiki.records import CleanBlock
 from twiki.text import blocks
-from twiki.text.clean import Cleaner
+from twiki.text.guard import Guard
 from twiki.text.siteinfo import SiteInfo
 
 
@@ -68,7 +68,8 @@ def build(config: CoreConfig, boundaries: Sequence[int], *, closed: int = 0) -> 
         site=site,
         split=blocks.split,
         resplit=blocks.resplit,
-        clean=Cleaner(site, text, wiki.name).block,
+        # Its worker, where a block ever needs one, is a daemon: it ends with this process.
+        clean=Guard(site, text, wiki.name).prose,
     )
 
 

@@ -15,7 +15,7 @@ import msgspec
 from twiki import facts
 from twiki.context import Context
 from twiki.diff import diff
-from twiki.records import DiffSentence, Entity, FactChange, Revision
+from twiki.records import CleanBlock, DiffSentence, Entity, FactChange, Revision
 from twiki.state.codec import Held
 from twiki.state.contents import Texts
 from twiki.state.layout import Id
@@ -56,22 +56,31 @@ def page(
     rev: int,
     ledger: Sequence[Entry],
     context: Context,
-) -> tuple[Output, ...]:
+) -> tuple[tuple[Output, ...], str | None]:
     """Diff sentences between the text shown last and that of ``rev``, now at the open end.
 
     ``rev`` is 0 where no text stands there. Nothing is told of content from a dump, nor of
-    a page whose earlier text is not known.
+    a page whose earlier text is not known. The second value says which block could not be
+    cleaned, if any.
     """
     if not rev or rev == held.shown or revision.boundary is not None:
-        return ()
+        return (), None
     change = revision.change
     old: Sequence[str] | None = None
     if held.shown in held.revs:
         old = texts.blocks(held.shown)
     elif not _new_article(ledger, change.effective_time, context):
-        return ()
-    found = diff(old, texts.blocks(rev), context.clean)
-    return tuple(
+        return (), None
+    broken: list[str] = []
+
+    def clean(block: str) -> CleanBlock:
+        made = context.clean(block)
+        if made.broken is not None:
+            broken.append(made.broken)
+        return made
+
+    found = diff(old, texts.blocks(rev), clean)
+    told = tuple(
         LiveSentence(
             id=_id(context.wiki, key, rev, sentence.kind, sentence.text, ordinal),
             wiki=context.wiki,
@@ -83,6 +92,7 @@ def page(
         )
         for ordinal, sentence in enumerate(found.sentences)
     )
+    return told, broken[0] if broken else None
 
 
 def entity(

@@ -130,6 +130,8 @@ class CleanBlock(Record, frozen=True, kw_only=True):
 
     paragraphs: tuple[Paragraph, ...] = ()
     dropped: tuple[tuple[str, int], ...] = ()
+    broken: str | None = None
+    """Why the block has no prose: it broke its bound of time or memory."""
 
 
 class SentenceKind(StrEnum):

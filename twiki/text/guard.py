@@ -29,6 +29,8 @@ UNUSUAL_LENGTH = 100_000
 UNUSUAL_MARKUP = 4_000
 """Characters, or openings of templates and links, from which a block goes to the worker."""
 
+_REMEMBERED = 100
+"""Broken blocks kept in mind; each may be a page long."""
 _OUT_OF_MEMORY = "memory"
 
 
@@ -41,6 +43,7 @@ class Guard:
         self._config = config
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
+        self._broken: dict[str, CleanBlock] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -64,6 +67,21 @@ class Guard:
         ):
             return self._cleaner.block(block)
         return self._apart(block)
+
+    def prose(self, block: str) -> CleanBlock:
+        """The prose of one block; of one that breaks its bound none, and the reason.
+
+        Such a block costs its bound once: later calls remember it.
+        """
+        if block in self._broken:
+            return self._broken[block]
+        try:
+            return self.block(block)
+        except CleanError as error:
+            if len(self._broken) >= _REMEMBERED:
+                self._broken.clear()
+            self._broken[block] = CleanBlock(broken=str(error))
+            return self._broken[block]
 
     def article(self, text: str) -> list[CleanBlock]:
         """The prose of a page, block by block.
