@@ -13,7 +13,8 @@
     │   └── StateCorrupt
     ├── CleanError           a page that breaks its bound of time or memory
     ├── DatasetError         a dataset folder that breaks its contract
-    │   └── OutputExists
+    │   ├── OutputExists
+    │   └── EmptyProbes      candidates for probes of which none passed
     ├── SourceError          the stream or the API cannot be used at all
     ├── EngineError          the engine cannot go on: disk full, a window out of order
     └── TrainerError         model, tokenizer, checkpoint or training
@@ -83,6 +84,14 @@ class DatasetError(TwikiError):
 
 class OutputExists(DatasetError):
     """The output folder is already there; nothing was written."""
+
+
+class EmptyProbes(DatasetError):
+    """Facts changed or were sampled, and not one became a probe.
+
+    Operator: the counts in the message say which rule took them. ``no_article``: entities and
+    articles are of different wikis; ``no_label``: no label in the languages of the settings.
+    """
 
 
 class SourceError(TwikiError):

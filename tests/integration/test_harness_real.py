@@ -13,9 +13,9 @@ import pytest
 from twiki.windows import harness
 
 PROBES = [
-    ("Q1", "P19", "Ada Lovelace", "place of birth", "London", ["London"]),
-    ("Q2", "P36", "Italy", "capital", "Rome", ["Rome", "Roma"]),
-    ("Q3", "P999999", "Water", "made of", "hydrogen", ["hydrogen", "oxygen"]),
+    ("Ada Lovelace", "place of birth", "London", ["London"], "Ada Lovelace was born in"),
+    ("Italy", "capital", "Rome", ["Rome", "Roma"], "The capital of Italy is"),
+    ("Water", "made of", "hydrogen", ["hydrogen", "oxygen"], None),
 ]
 TEXTS = ["Ada Lovelace was born in London.", "The capital of Italy is Rome. It is old."]
 
@@ -24,9 +24,9 @@ TEXTS = ["Ada Lovelace was born in London.", "The capital of Italy is Rome. It i
 def dataset(tmp_path):
     folder = tmp_path / "dataset"
     folder.mkdir()
-    names = ("subject_qid", "relation_pid", "subject", "relation", "object", "object_labels")
+    names = ("subject", "relation", "object", "object_labels", "cloze")
     probes = pa.table(dict(zip(names, map(list, zip(*PROBES, strict=True)), strict=True)))
-    for part in ("probes_changed", "probes_unchanged"):
+    for part in ("probes_changed", "probes_unchanged", "probes_removed"):
         pq.write_table(probes, folder / f"{part}.parquet")
     for part in ("diffset", "nondiff"):
         pq.write_table(pa.table({"text": TEXTS}), folder / f"{part}.parquet")
@@ -76,7 +76,7 @@ def test_every_task_runs_and_gives_its_figures(dataset, model, tmp_path):
     assert run.returncode == 0, run.stderr[-3000:]
     (report,) = (tmp_path / "out").rglob("results_*.json")
     results = json.loads(report.read_text())["results"]
-    for category in ("changed", "unchanged"):
+    for category in ("changed", "unchanged", "removed"):
         for form in ("", "_cloze", "_text"):
             figures = results[f"twiki_2026_11_{category}{form}"]
             assert math.isfinite(figures["perplexity,none"])

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from twiki.cli.common import Config, Json, counting, give, opened, say, settings
+from twiki.cli.window import AllowEmpty, Corpus, Tokens
 
 _PAIR = 2
 
@@ -32,6 +33,9 @@ def diff(
     namespaces: Annotated[
         str | None, typer.Option(help="'all': every namespace holds articles.")
     ] = None,
+    corpus: Corpus = None,
+    tokenizer: Tokens = None,
+    allow_empty_probes: AllowEmpty = False,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -44,11 +48,11 @@ def diff(
     --window 2026-10-01..2026-11-01 --out datasets
 
     With --json: {"window", "version", "folder", "counts", "pages_touched", "unread",
-    "reconcile": {…}}
+    "labels_fetched", "reconcile": {…}}
     """
     import msgspec
 
-    from twiki.cli.sources import described
+    from twiki.cli.sources import beside, described
     from twiki.dumps import layout
     from twiki.engine import Engine
     from twiki.errors import OutputExists, UsageError
@@ -84,6 +88,7 @@ def diff(
                 out,
                 policy=Policy.DUMP,
                 sources=sources,
+                beside=beside(corpus, tokenizer, empty=allow_empty_probes),
                 progress=progress,
                 source="dump pair",
             )

@@ -10,6 +10,8 @@ from twiki.cli.common import say
 if TYPE_CHECKING:
     from stream.embedded import Contents
     from stream.settings import Settings
+    from twiki.windows.cut import Beside
+    from twiki.windows.stats import Tokenizer
 
 
 def described(
@@ -65,3 +67,47 @@ def contents_for(settings: "Settings", *, needed: bool) -> "Iterator[Contents]":
     hydrator = Hydrator(settings, clock=SystemClock(), chance=random.Random(), metrics=Metrics())
     with hydrator:
         yield hydrator
+
+
+def beside(
+    corpus: Path | None, tokenizer: str | None, labels: object = None, *, empty: bool = False
+) -> "Beside":
+    """What a cut may use beside the state, as a command's options name it.
+
+    Args:
+        corpus: the folder of a corpus.
+        tokenizer: see :func:`token_counter`.
+        labels: where labels are had, if it can tell of earlier revisions; None: nowhere.
+        empty: candidates without a probe are allowed.
+    """
+    from stream.hydrate import Hydrator
+    from twiki.windows.cut import Beside
+
+    return Beside(
+        labels=labels if isinstance(labels, Hydrator) else None,
+        corpus=corpus,
+        tokenizer=None if tokenizer is None else token_counter(tokenizer),
+        tokenizer_name=tokenizer or "",
+        require_probes=not empty,
+    )
+
+
+def token_counter(name: str) -> "Tokenizer":
+    """Text to number of tokens, by a folder's ``tokenizer.json`` or a name on the hub.
+
+    Raises:
+        ConfigError: there is no such tokenizer.
+    """
+    from tokenizers import Tokenizer
+
+    from twiki.errors import ConfigError
+
+    folder = Path(name)
+    try:
+        if folder.is_dir():
+            found = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        else:
+            found = Tokenizer.from_pretrained(name)
+    except Exception as error:  # tokenizers raises plain Exception for everything
+        raise ConfigError(f"tokenizer {name}: cannot be read: {error}") from error
+    return lambda text: len(found.encode(text, add_special_tokens=False))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from twiki.cli import training
 from twiki.cli.common import Config, Datasets, Json, State, counting, give, opened, say, settings
 
 if TYPE_CHECKING:
@@ -12,6 +13,19 @@ if TYPE_CHECKING:
     from twiki.records import Window
 
 Name = Annotated[str, typer.Argument(help="The window: 2026-11, or START..END.")]
+Corpus = Annotated[
+    Path | None,
+    typer.Option(
+        "--corpus", file_okay=False, help="What `twiki corpus` wrote of its end: for its size."
+    ),
+]
+Tokens = Annotated[
+    str | None, typer.Option("--tokenizer", help="Count tokens: a folder, or a name on the hub.")
+]
+AllowEmpty = Annotated[
+    bool,
+    typer.Option("--allow-empty-probes", help="Facts of which none became a probe are no error."),
+]
 DATASETS = Path("datasets")
 
 
@@ -85,6 +99,12 @@ def cut(
     corrections: Annotated[
         bool, typer.Option("--corrections", help="With what arrived after the window closed.")
     ] = False,
+    labels: Annotated[
+        bool, typer.Option(help="Ask the API for labels that the state does not hold.")
+    ] = False,
+    corpus: Corpus = None,
+    tokenizer: Tokens = None,
+    allow_empty_probes: AllowEmpty = False,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -94,8 +114,10 @@ def cut(
 
     Example: twiki window cut 2026-11 --state state --datasets datasets
 
-    With --json: {"window", "version", "folder", "counts", "pages_touched", "unread"}
+    With --json: {"window", "version", "folder", "counts", "pages_touched", "unread",
+    "labels_fetched"}
     """
+    from twiki.cli.sources import beside, contents_for
     from twiki.engine import find_window, reading
     from twiki.errors import UsageError
     from twiki.records import Policy
@@ -112,15 +134,20 @@ def cut(
         reconciled = engine.progress.reconciled.get(to_ms(window.start))
         known = None if corrections or reconciled else to_ms(window.start)
         policy = Policy(chosen.windows.policy)
-        report = core.cut(
-            engine.as_of(known=known, pins=window if policy is Policy.DUMP and reconciled else None),
-            window,
-            chosen,
-            datasets,
-            run=Run(engine="stream", policy=policy),
-            corrects="late events" if corrections else "",
-            progress=progress,
-        )
+        pins = window if policy is Policy.DUMP and reconciled else None
+        with contents_for(chosen, needed=labels) as contents:
+            report = core.cut(
+                engine.as_of(known=known, pins=pins),
+                window,
+                chosen,
+                datasets,
+                run=Run(engine="stream", policy=policy),
+                corrects="late events" if corrections else "",
+                beside=beside(
+                    corpus, tokenizer, contents if labels else None, empty=allow_empty_probes
+                ),
+                progress=progress,
+            )
     say(f"{report.folder}: {report.counts['sentences']:,} diff sentences")
     if as_json:
         give(report)
@@ -138,8 +165,11 @@ def reconcile(
         str | None, typer.Option(help="boundary or dump: which text stands for the boundary.")
     ] = None,
     fetch: Annotated[
-        bool, typer.Option(help="Ask the API for revisions that neither side has.")
+        bool, typer.Option(help="Ask the API for revisions and labels that neither side has.")
     ] = True,
+    corpus: Corpus = None,
+    tokenizer: Tokens = None,
+    allow_empty_probes: AllowEmpty = False,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -149,12 +179,12 @@ def reconcile(
     --entities dumps/wikidata-20261202-all.json.gz
 
     With --json: {"window", "version", "folder", "counts", "pages_touched", "unread",
-    "reconcile": {"policy", "pages": {"in_dump", "had", "completeness", "classes", …},
-    "entities": {…}}}
+    "labels_fetched", "reconcile": {"policy", "pages": {"in_dump", "had", "completeness",
+    "classes", …}, "entities": {…}}}
     """
     import msgspec
 
-    from twiki.cli.sources import contents_for, described
+    from twiki.cli.sources import beside, contents_for, described
     from twiki.dumps import layout
     from twiki.engine import Engine, find_window, reading
     from twiki.records import Policy
@@ -177,13 +207,19 @@ def reconcile(
                 policy=Policy(chosen.windows.policy),
                 sources=sources,
                 contents=contents,
+                beside=beside(
+                    corpus, tokenizer, contents if fetch else None, empty=allow_empty_probes
+                ),
                 progress=progress,
             )
     pages = report.pages
     say(f"{cut_report.folder}: {pages.had:,} of {pages.in_dump:,} pages of the dump were known")
+    trained = training.start(chosen, config, "reconciled", cut_report.folder)
     if as_json:
         told: dict[str, Any] = msgspec.to_builtins(cut_report, enc_hook=str)
         give({**told, "reconcile": report.report()})
+    if trained is not None and not training.finish([trained]):
+        raise typer.Exit(1)
 
 
 def _row(engine: "Engine", window: "Window") -> dict[str, Any]:

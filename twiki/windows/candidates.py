@@ -1,6 +1,6 @@
 """Facts of a window as candidates for probes, and the facts that went (L7 to L9, L13)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from twiki import facts
 from twiki.records import EntityAt, Fact, FactChange, FactClass
@@ -18,7 +18,7 @@ def changed(view: WindowView, entities: Iterable[str]) -> Iterator[Candidate]:
             continue
         for change in _compared(view, old, new):
             if change.fact_class in facts.CHANGED:
-                yield _candidate(view, change, old, new)
+                yield _candidate(view, change, old, new, view.changed)
 
 
 def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterator[Candidate]:
@@ -29,7 +29,7 @@ def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterato
             continue
         for change in _compared(view, old, new):
             if change.fact_class is FactClass.UNCHANGED and facts.chosen(change.fact, rate):
-                yield _candidate(view, change, old, new)
+                yield _candidate(view, change, old, new, view.live)
 
 
 def removed(view: WindowView, entities: Iterable[str]) -> Iterator[ProbeRow]:
@@ -51,34 +51,34 @@ def removed(view: WindowView, entities: Iterable[str]) -> Iterator[ProbeRow]:
                 page_id=page_id,
                 labels=(
                     view.label(fact.subject) or view.label_of(old.entity) or "",
-                    view.label(fact.relation) or "",
-                    object_label(view, fact) or "",
+                    view.fetched_label(fact.relation) or "",
+                    _object_text(view.fetched_label, fact, fact.object) or "",
                 ),
-                previous_labels=_labels(view, change, change.previous_objects),
-                object_labels=_labels(view, change, change.all_objects),
+                previous_labels=_labels(view.fetched_label, change, change.previous_objects),
+                object_labels=_labels(view.fetched_label, change, change.all_objects),
                 old_rev=old.rev_id,
                 new_rev=None if new is None else new.rev_id,
                 changed_at=None if new is None else new.rev_dt,
             )
 
 
-def object_label(view: WindowView, fact: Fact) -> str | None:
-    """The object as text: an entity's label, a literal with its unit's label."""
-    return _object_text(view, fact, fact.object)
+Label = Callable[[str], str | None]
+"""Entity id to label."""
 
 
-def _object_text(view: WindowView, fact: Fact, value: str) -> str | None:
+def _object_text(label: Label, fact: Fact, value: str) -> str | None:
+    """An object as text: an entity's label, a literal with its unit's label."""
     if fact.is_entity:
-        return view.label(value)
+        return label(value)
     amount, _, unit = value.rpartition(" ")
     if fact.unit is None or unit != fact.unit:
         return value
-    label = view.label(unit)
-    return None if label is None else f"{amount} {label}"
+    name = label(unit)
+    return None if name is None else f"{amount} {name}"
 
 
-def _labels(view: WindowView, change: FactChange, objects: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_object_text(view, change.fact, value) or "" for value in objects)
+def _labels(label: Label, change: FactChange, objects: Iterable[str]) -> tuple[str, ...]:
+    return tuple(_object_text(label, change.fact, value) or "" for value in objects)
 
 
 def _both(view: WindowView, entity_id: str) -> tuple[EntityAt | None, EntityAt | None]:
@@ -94,20 +94,31 @@ def _compared(view: WindowView, old: EntityAt | None, new: EntityAt | None) -> l
 
 
 def _candidate(
-    view: WindowView, change: FactChange, old: EntityAt | None, new: EntityAt
+    view: WindowView,
+    change: FactChange,
+    old: EntityAt | None,
+    new: EntityAt,
+    article: Callable[[str], object],
 ) -> Candidate:
-    fact = change.fact
+    """The candidate; a label that the state lacks is asked for where ``article`` is there."""
+    fact, title = change.fact, new.entity.sitelink
+    label: Label = view.label
+    relation, obj = label(fact.relation), _object_text(label, fact, fact.object)
+    lacks = relation is None or obj is None
+    if lacks and view.fetches and title is not None and article(title) is not None:
+        label = view.fetched_label
+        relation, obj = label(fact.relation), _object_text(label, fact, fact.object)
     return Candidate(
         change=change,
         subject=view.label_of(new.entity),
-        relation=view.label(fact.relation),
-        object=object_label(view, fact),
+        relation=relation,
+        object=obj,
         sitelink=new.entity.sitelink,
         old_rev=None if old is None else old.rev_id,
         new_rev=new.rev_id,
         changed_at=new.rev_dt,
         current=facts.current(fact, view.window.end),
-        previous_labels=_labels(view, change, change.previous_objects),
-        object_labels=_labels(view, change, change.all_objects),
+        previous_labels=_labels(label, change, change.previous_objects),
+        object_labels=_labels(label, change, change.all_objects),
         object_aliases=view.aliases(fact.object) if fact.is_entity else (),
     )

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from twiki.windows import charts
+from twiki.windows import charts, harness
 from twiki.windows.manifest import Data, Run
 from twiki.windows.schema import MEANINGS, ROWS, Part, ProbeRow, columns
 
-EXAMPLES = (Part.PROBES_CHANGED, Part.PROBES_UNCHANGED)
+EXAMPLES = (Part.PROBES_CHANGED, Part.PROBES_UNCHANGED, Part.PROBES_REMOVED)
 """Parts of which the card shows a few rows."""
 
 _PROVENANCE = "\n## Provenance\n"
@@ -35,6 +35,12 @@ _READING = """\
 ```python
 from datasets import load_dataset
 probes = load_dataset("parquet", data_files="probes_changed.parquet", split="train")
+```
+
+Figures of a model on the probes and texts, by lm-evaluation-harness:
+
+```
+lm_eval --include_path harness --tasks {tasks} --model hf --model_args pretrained=MODEL
 ```
 
 The folder `csv/` holds the paper's file names and columns for its readers. With pandas read them
@@ -71,7 +77,7 @@ def render(
         _quality(stats),
         _pictures(data),
         _examples(examples),
-        f"## Reading\n\n{_READING}\n",
+        f"## Reading\n\n{_READING.format(tasks=harness.group(data.window))}\n",
         _columns(),
         f"## Licence\n\n{_LICENCE}\n",
     ]

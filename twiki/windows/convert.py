@@ -4,7 +4,17 @@ from collections.abc import Iterable
 from datetime import datetime
 from itertools import groupby
 
-from twiki.records import Article, Category, Diff, DiffSentence, FactChange, Probe, Window
+from twiki.records import (
+    Article,
+    Category,
+    Diff,
+    DiffSentence,
+    FactChange,
+    FactClass,
+    Probe,
+    Window,
+)
+from twiki.windows.prompts import prompt
 from twiki.windows.schema import ArticleKind, DiffsetRow, ProbeRow, Quality, SentenceRow
 
 
@@ -62,9 +72,29 @@ def article_rows(
     return article, sentences
 
 
+def previous_object(change: FactChange, labels: tuple[str, ...]) -> str | None:
+    """Return the label of what a new object took the place of; None: there was nothing.
+
+    ``labels`` are those of ``change.previous_objects``. An object that is gone comes first; a
+    relation that only gained one is told by what it had already.
+    """
+    if change.fact_class is not FactClass.NEW_OBJECT:
+        return None
+    named = [pair for pair in zip(change.previous_objects, labels, strict=False) if pair[1]]
+    gone = [label for obj, label in named if obj not in change.all_objects]
+    return next(iter(gone or (label for _, label in named)), None)
+
+
+def _prompts(relation: str, subject: str) -> tuple[str | None, str | None]:
+    """Cloze and question, where the table has the relation and the subject has a label."""
+    found = prompt(relation, subject) if subject else None
+    return (None, None) if found is None else (found.cloze, found.question)
+
+
 def probe_row(probe: Probe, window: Window) -> ProbeRow:
     """Return a probe, also one for light-tuning, as a row."""
     fact, change = probe.change.fact, probe.change
+    cloze, question = _prompts(fact.relation, probe.subject)
     return ProbeRow(
         subject=probe.subject,
         relation=probe.relation,
@@ -79,6 +109,7 @@ def probe_row(probe: Probe, window: Window) -> ProbeRow:
         all_objects=change.all_objects,
         previous_labels=probe.previous_labels,
         object_labels=probe.object_labels,
+        previous_object=previous_object(change, probe.previous_labels),
         statement_id=fact.statement_id,
         rank=fact.rank,
         valid_from=fact.valid_from,
@@ -92,6 +123,8 @@ def probe_row(probe: Probe, window: Window) -> ProbeRow:
         page_title=probe.page_title,
         evidence=probe.evidence,
         evidence_rev=probe.evidence_rev,
+        cloze=cloze,
+        question=question,
         window=window.name,
         qc=Quality.PASSED,
     )
@@ -116,6 +149,7 @@ def removed_row(
     is the subject's sitelink as of the start; ``new_rev`` is None where the entity is gone.
     """
     fact = change.fact
+    cloze, question = _prompts(fact.relation, labels[0])
     return ProbeRow(
         subject=labels[0],
         relation=labels[1],
@@ -143,6 +177,8 @@ def removed_row(
         page_title=page_title,
         evidence=None,
         evidence_rev=None,
+        cloze=cloze,
+        question=question,
         window=window.name,
         qc=Quality.NONE,
     )

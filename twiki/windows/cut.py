@@ -3,7 +3,8 @@
 ::
 
     touched pages     ──article(start), article(end)──▶ diff ──▶ diffset, sentences
-    touched entities  ──entity(start), entity(end)────▶ Algorithm 2 ──▶ probes_changed, removed
+    touched entities  ──entity(start), entity(end)────▶ Algorithm 2 ──▶ probes_changed, removed,
+                                                                        probes_removed
     sampled entities  ──the same──────────────────────▶ probes_unchanged
     pages by hash     ──both──────────────────────────▶ nondiff
 
@@ -18,17 +19,37 @@ from pathlib import Path
 import msgspec
 
 from twiki.config import CoreConfig
-from twiki.records import Category, Diff, Policy, Window
+from twiki.errors import EmptyProbes
+from twiki.records import Category, Diff, Entity, Policy, Window
 from twiki.state.asof import AsOf, Missing
-from twiki.windows import candidates, lighttuning, nondiff, probes
+from twiki.windows import candidates, kinds, lighttuning, manifest, nondiff, probes
 from twiki.windows.convert import probe_row
 from twiki.windows.dataset import Dataset, DatasetWriter, Part, Run
 from twiki.windows.probes import ProbeSet
-from twiki.windows.stats import QualitySteps
-from twiki.windows.view import WindowView
+from twiki.windows.schema import Quality
+from twiki.windows.stats import QualitySteps, Tokenizer, Volume, snapshot_volume
+from twiki.windows.unlearning import Unlearning
+from twiki.windows.view import EarlierRevisions, WindowView
 
 Progress = Callable[[str, int], None]
 """Told (stage, how many more are done); for people only."""
+
+
+class Beside(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cut may use beside the state; all of it may lack."""
+
+    labels: EarlierRevisions | None = None
+    """Where labels are had of entities that the state does not hold (L9)."""
+    corpus: Path | None = None
+    """Folder of the whole corpus as of the window's end: its size goes into ``stats.json``."""
+    tokenizer: Tokenizer | None = None
+    """Counts tokens, under the name ``tokenizer_name``."""
+    tokenizer_name: str = ""
+    require_probes: bool = False
+    """Candidates of which none became a probe are an error, not an empty file."""
+
+
+NOTHING = Beside()
 
 
 class CutReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +62,8 @@ class CutReport(msgspec.Struct, frozen=True, kw_only=True):
     pages_touched: int = 0
     unread: dict[str, int] = {}
     """Touched articles that count as unchanged because a text is hidden or not held."""
+    labels_fetched: dict[str, int] = {}
+    """Labels asked for because the state does not hold the entity, by outcome."""
 
 
 def cut(
@@ -53,6 +76,7 @@ def cut(
     reconcile: object = None,
     corrects: str = "",
     version: int | None = None,
+    beside: Beside = NOTHING,
     progress: Progress = lambda _stage, _more: None,
 ) -> CutReport:
     """Write the next version of the window's dataset under ``root``.
@@ -67,20 +91,31 @@ def cut(
     Raises:
         OutputExists: the version is there already.
         StateCorrupt: a stored value cannot be read.
+        DatasetError: the corpus is of another wiki or boundary.
+        EmptyProbes: there were candidates, and not one became a probe, where some are required.
     """
-    view = WindowView(state, window)
+    view = WindowView(state, window, beside.labels)
+    snapshot = _snapshot(beside.corpus, config, window)
     unread: Counter[str] = Counter()
     touched = 0
-    with DatasetWriter(root, config, window, version) as writer:
+    with DatasetWriter(
+        root,
+        config,
+        window,
+        version,
+        tokenizer=beside.tokenizer,
+        tokenizer_name=beside.tokenizer_name,
+    ) as writer:
         for page_id in state.store.touched_pages(view.start):
             touched += 1
             progress("articles", 1)
             _write_article(view, page_id, writer, unread)
         changed, unchanged = _probes(view, config, progress)
+        if beside.require_probes:
+            _require(changed, unchanged, window)
         writer.extend(Part.PROBES_CHANGED, (probe_row(p, window) for p in changed.probes))
         writer.extend(Part.PROBES_UNCHANGED, (probe_row(p, window) for p in unchanged.probes))
-        entities = state.store.touched_entities(view.start)
-        writer.extend(Part.FACTS_REMOVED, candidates.removed(view, entities))
+        removed = _write_removed(view, config, writer)
         tuning = lighttuning.choose(
             changed, unchanged, config.windows.lighttuning_facts, window.name
         )
@@ -94,7 +129,13 @@ def cut(
         writer.extend(Part.NONDIFF, passages)
         folder = writer.finish(
             run=run,
-            quality={Category.CHANGED: _steps(changed), Category.UNCHANGED: _steps(unchanged)},
+            quality={
+                Category.CHANGED: _steps(changed),
+                Category.UNCHANGED: _steps(unchanged),
+                Category.REMOVED: removed,
+            },
+            snapshot=snapshot,
+            entity_types=_kinds(view, changed),
             reconcile=reconcile,
             corrects=corrects,
         )
@@ -106,6 +147,7 @@ def cut(
         counts=counts,
         pages_touched=touched,
         unread=dict(sorted(unread.items())),
+        labels_fetched=dict(sorted(view.fetched.items())),
     )
 
 
@@ -149,6 +191,47 @@ def _probes(view: WindowView, config: CoreConfig, progress: Progress) -> tuple[P
         config.quality,
     )
     return changed, unchanged
+
+
+def _require(changed: ProbeSet, unchanged: ProbeSet, window: Window) -> None:
+    """Refuse candidates without a single probe: settings or dumps do not fit together."""
+    if (changed.candidates or unchanged.candidates) and not (changed.probes or unchanged.probes):
+        raise EmptyProbes(
+            f"window {window.name}: no probes; changed: {changed.explained()}; unchanged: "
+            f"{unchanged.explained()}. Check that entities, articles and languages belong "
+            "together, or allow an empty set with --allow-empty-probes"
+        )
+
+
+def _write_removed(view: WindowView, config: CoreConfig, writer: DatasetWriter) -> QualitySteps:
+    """Removed facts as they are, and those of them that are probes."""
+    entities = view.state.store.touched_entities(view.start)
+    unlearning = Unlearning(config.quality, view.window.name)
+    writer.extend(Part.FACTS_REMOVED, unlearning.seen(candidates.removed(view, entities)))
+    kept = unlearning.kept()
+    again = candidates.removed(view, kept.subjects)
+    passed = (msgspec.structs.replace(row, qc=Quality.PASSED) for row in again if row in kept)
+    writer.extend(Part.PROBES_REMOVED, passed)
+    return kept.steps
+
+
+def _kinds(view: WindowView, made: ProbeSet) -> dict[str, dict[str, int]]:
+    """Kinds of the probes' subjects and objects as of the window's end.
+
+    Those without an article count as ``other``: the state need not hold their statements.
+    """
+
+    def entity(of: str) -> Entity | None:
+        found = view.entity(view.redirect(of), view.end)
+        return None if found is None or found.entity.sitelink is None else found.entity
+
+    return kinds.count((probe.change.fact for probe in made.probes), entity)
+
+
+def _snapshot(corpus: Path | None, config: CoreConfig, window: Window) -> Volume | None:
+    if corpus is None:
+        return None
+    return snapshot_volume(corpus / manifest.NAME, config.wiki.name, window.end)
 
 
 def _standing_articles(view: WindowView, progress: Progress) -> Iterator[nondiff.NondiffArticle]:

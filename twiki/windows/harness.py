@@ -4,7 +4,7 @@
 
     lm_eval --include_path DATASET/harness --tasks twiki_2026_11 --model hf --model_args …
 
-For the changed and the unchanged probes each:
+For the changed, the unchanged and the removed probes each:
 
 ==================  ======================  =====================================================
 task                request                 figures
@@ -28,8 +28,10 @@ from importlib import resources
 from pathlib import Path
 
 from twiki.errors import OutputExists
-from twiki.windows import prompts
 from twiki.windows.schema import Part
+
+FOLDER = "harness"
+"""The folder of these files in a dataset."""
 
 _MODULE = "harness_tasks"
 _VERSION = 1.0
@@ -48,7 +50,7 @@ def files(window: str, data: str = "..") -> dict[str, str]:
     """
     name = group(window)
     tasks: dict[str, str] = {}
-    for part in (Part.PROBES_CHANGED, Part.PROBES_UNCHANGED):
+    for part in (Part.PROBES_CHANGED, Part.PROBES_UNCHANGED, Part.PROBES_REMOVED):
         for suffix, body in _PROBE_TASKS.items():
             task = f"{name}_{part.value.removeprefix('probes_')}{suffix}"
             tasks[task] = _task(task, part, body, prompted=suffix == "_cloze")
@@ -61,8 +63,6 @@ def files(window: str, data: str = "..") -> dict[str, str]:
         resources.files(__package__ or "twiki.windows").joinpath(f"{_MODULE}.py").read_text("utf-8")
     )
     written["harness.json"] = json.dumps({"data": data}) + "\n"
-    table = {relation: (each.cloze, each.question) for relation, each in prompts.table().items()}
-    written["prompts.json"] = json.dumps(table, ensure_ascii=False, indent=0) + "\n"
     return written
 
 

@@ -26,18 +26,8 @@ def dataset(part: str, *, prompted: bool = False, **_: object) -> dict[str, Any]
 
 
 def with_prompts(rows: Any) -> Any:  # noqa: ANN401 - a datasets.Dataset
-    """Keep the rows whose relation has a prompt, with columns ``cloze`` and ``question``."""
-    prompts = json.loads((HERE / "prompts.json").read_text("utf-8"))
-    rows = rows.filter(lambda row: row["relation_pid"] in prompts)
-
-    def filled(row: dict[str, Any]) -> dict[str, str]:
-        cloze, question = prompts[row["relation_pid"]]
-        return {
-            "cloze": cloze.replace("{}", row["subject"]),
-            "question": question.replace("{}", row["subject"]),
-        }
-
-    return rows.map(filled)
+    """Keep the rows whose relation has a prompt: columns ``cloze`` and ``question``."""
+    return rows.filter(lambda row: row["cloze"] is not None)
 
 
 def answer_scores(doc: dict[str, Any], results: list[str]) -> dict[str, float]:

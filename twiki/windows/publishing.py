@@ -8,7 +8,7 @@ from twiki.engine import Engine
 from twiki.needs import Needs, RevisionsById
 from twiki.records import Policy, Window
 from twiki.times import to_ms
-from twiki.windows.cut import CutReport, cut
+from twiki.windows.cut import NOTHING, Beside, CutReport, cut
 from twiki.windows.dataset import Run
 from twiki.windows.reconcile import Progress, Reconciled, reconcile
 
@@ -22,6 +22,7 @@ def cut_closed(
     window: Window,
     root: Path,
     *,
+    beside: Beside = NOTHING,
     progress: Progress = _silent,
     source: str = "stream",
 ) -> CutReport:
@@ -32,6 +33,7 @@ def cut_closed(
         engine.config,
         root,
         run=Run(engine=source, details=_positions(engine)),
+        beside=beside,
         progress=progress,
     )
 
@@ -46,6 +48,7 @@ def reconcile_and_cut(
     policy: Policy = Policy.BOUNDARY,
     sources: tuple[dict[str, Any], ...] = (),
     contents: RevisionsById | None = None,
+    beside: Beside = NOTHING,
     progress: Progress = _silent,
     source: str = "stream",
 ) -> tuple[Reconciled, CutReport]:
@@ -54,6 +57,7 @@ def reconcile_and_cut(
     Args:
         contents: fetches revisions by id; None: what lacks is counted in the cut's report.
         sources: the dumps, for the manifest.
+        beside: what the cut may use beside the state.
 
     Raises:
         DumpError: a dump is damaged.
@@ -69,6 +73,7 @@ def reconcile_and_cut(
         run=Run(engine=source, policy=policy, sources=sources, details=_positions(engine)),
         reconcile=report.report(),
         corrects="reconciled with the dump",
+        beside=beside,
         progress=progress,
     )
     return report, made

@@ -29,6 +29,7 @@ class Part(StrEnum):
     SENTENCES = "sentences"
     PROBES_CHANGED = "probes_changed"
     PROBES_UNCHANGED = "probes_unchanged"
+    PROBES_REMOVED = "probes_removed"
     FACTS_REMOVED = "facts_removed"
     LIGHTTUNING_CHANGED = "lighttuning_changed"
     LIGHTTUNING_UNCHANGED = "lighttuning_unchanged"
@@ -98,7 +99,7 @@ class SentenceRow(Record, frozen=True, kw_only=True):
 
 
 class ProbeRow(Record, frozen=True, kw_only=True):
-    """A fact as a probe; also a removed fact, which has neither evidence nor quality control."""
+    """A fact as a probe; also a removed fact, which has no evidence."""
 
     subject: Annotated[str, _column("label of the subject; empty: none (facts_removed only)")]
     relation: Annotated[str, _column("label of the relation; empty: none (facts_removed only)")]
@@ -119,6 +120,13 @@ class ProbeRow(Record, frozen=True, kw_only=True):
     ]
     previous_labels: Annotated[tuple[str, ...], _column("labels of previous_objects")]
     object_labels: Annotated[tuple[str, ...], _column("labels of all_objects: the gold answers")]
+    previous_object: Annotated[
+        str | None,
+        _column(
+            "new_object only: label of the object before, the first that is gone; where none is "
+            "gone, the first that still holds beside the new one"
+        ),
+    ] = None
     statement_id: Annotated[str, _column("Wikidata's id of the statement")]
     rank: Annotated[str, _column("rank of the statement: preferred or normal")]
     valid_from: Annotated[str | None, _column("qualifier start time (P580), ISO 8601")]
@@ -132,6 +140,12 @@ class ProbeRow(Record, frozen=True, kw_only=True):
     page_title: Annotated[str, _column("title of the subject's article")]
     evidence: Annotated[str | None, _column("sentence of the article that states the object")]
     evidence_rev: Annotated[int | None, _column("revision of the article with the evidence")]
+    cloze: Annotated[
+        str | None, _column("sentence that the object completes; null: none for this relation")
+    ] = None
+    question: Annotated[str | None, _column("question that the object answers; null as above")] = (
+        None
+    )
     window: Annotated[str, _column("name of the window")]
     qc: Annotated[Quality, _column("passed: kept by all rules; none: rules were not applied")]
 
@@ -163,6 +177,7 @@ ROWS: dict[Part, type[Record]] = {
     Part.SENTENCES: SentenceRow,
     Part.PROBES_CHANGED: ProbeRow,
     Part.PROBES_UNCHANGED: ProbeRow,
+    Part.PROBES_REMOVED: ProbeRow,
     Part.FACTS_REMOVED: ProbeRow,
     Part.LIGHTTUNING_CHANGED: ProbeRow,
     Part.LIGHTTUNING_UNCHANGED: ProbeRow,
@@ -174,6 +189,7 @@ MEANINGS: dict[Part, str] = {
     Part.SENTENCES: "a diff sentence, with the sentence that it replaced",
     Part.PROBES_CHANGED: "a fact that is new, with the diff sentence that states it",
     Part.PROBES_UNCHANGED: "a fact that stayed, with the sentence that states it",
+    Part.PROBES_REMOVED: "a fact that is gone and passed quality control: what to unlearn",
     Part.FACTS_REMOVED: "a fact that is gone; without evidence and quality control",
     Part.LIGHTTUNING_CHANGED: "a changed fact for light-tuning, overlapping no probe",
     Part.LIGHTTUNING_UNCHANGED: "an unchanged fact for light-tuning, overlapping no probe",
@@ -189,6 +205,7 @@ _CATEGORIES = {
     Part.LIGHTTUNING_CHANGED: Category.CHANGED,
     Part.PROBES_UNCHANGED: Category.UNCHANGED,
     Part.LIGHTTUNING_UNCHANGED: Category.UNCHANGED,
+    Part.PROBES_REMOVED: Category.REMOVED,
     Part.FACTS_REMOVED: Category.REMOVED,
 }
 _CLASSES = {
@@ -231,10 +248,12 @@ def misplaced(part: Part, row: Record) -> str | None:
         return None
     missing = [
         name
-        for name in ("subject", "relation", "object", "new_rev", "changed_at", "page_id")
+        for name in ("subject", "relation", "object", "page_id")
         if getattr(row, name) in ("", None)
     ]
-    missing += [name for name in ("evidence", "evidence_rev") if getattr(row, name) is None]
+    if part is not Part.PROBES_REMOVED:
+        stated = ("new_rev", "changed_at", "evidence", "evidence_rev")
+        missing += [name for name in stated if getattr(row, name) is None]
     return f"a probe without {', '.join(missing)}" if missing else None
 
 

@@ -6,6 +6,7 @@ A :class:`Tally` sees every row once, as it is written. A word is a run without 
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from hashlib import blake2b
 from heapq import heappush, heapreplace
 from pathlib import Path
@@ -32,7 +33,11 @@ ALIGNMENT = ("no_label", "no_article", "not_in_diffset", "no_evidence")
 
 _TOP_RELATIONS = 30
 _EXAMPLES = 5
-_PROBES = {Part.PROBES_CHANGED: Category.CHANGED, Part.PROBES_UNCHANGED: Category.UNCHANGED}
+_PROBES = {
+    Part.PROBES_CHANGED: Category.CHANGED,
+    Part.PROBES_UNCHANGED: Category.UNCHANGED,
+    Part.PROBES_REMOVED: Category.REMOVED,
+}
 
 
 class Volume(Record, frozen=True, kw_only=True):
@@ -45,20 +50,30 @@ class Volume(Record, frozen=True, kw_only=True):
     tokens: int | None = None
 
 
-def snapshot_volume(corpus_manifest: Path) -> Volume:
-    """Return the size of a whole corpus from its ``manifest.json``, which has ``counts``.
+class _Corpus(msgspec.Struct):
+    wiki: str
+    as_of: datetime
+    counts: Volume
+
+
+def snapshot_volume(corpus_manifest: Path, wiki: str, as_of: datetime) -> Volume:
+    """Return the size of the whole corpus of ``wiki`` as of a boundary from its manifest.
 
     Raises:
-        DatasetError: it cannot be read, or has no such counts.
+        DatasetError: it cannot be read, or is of another wiki or boundary.
     """
     try:
-        content = msgspec.json.decode(corpus_manifest.read_bytes())
-        counts = content.get("data", content)["counts"]
-        return msgspec.convert(counts, Volume)
-    except (OSError, AttributeError, KeyError, TypeError, msgspec.MsgspecError) as error:
+        corpus = msgspec.json.decode(corpus_manifest.read_bytes(), type=_Corpus)
+    except (OSError, msgspec.MsgspecError) as error:
         raise DatasetError(
-            f"{corpus_manifest}: expected counts of articles, words and bytes, found: {error!r}"
+            f"{corpus_manifest}: expected the manifest of a corpus, found: {error}"
         ) from error
+    if (corpus.wiki, corpus.as_of) != (wiki, as_of):
+        raise DatasetError(
+            f"{corpus_manifest}: expected the corpus of {wiki} as of {as_of:%Y-%m-%d %H:%M}, "
+            f"found {corpus.wiki} as of {corpus.as_of:%Y-%m-%d %H:%M}"
+        )
+    return corpus.counts
 
 
 class QualitySteps(Record, frozen=True, kw_only=True):

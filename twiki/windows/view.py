@@ -4,11 +4,24 @@ Everything is read as of the window's boundaries and kept in bounded caches, so 
 memory does not grow with the wiki.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import lru_cache
+from typing import Protocol
 
+from twiki import entities as wikibase
 from twiki.diff import diff
-from twiki.records import Article, Diff, Entity, EntityAt, Paragraph, ParagraphKind, Window
+from twiki.records import (
+    Article,
+    Diff,
+    Entity,
+    EntityAt,
+    Paragraph,
+    ParagraphKind,
+    Revision,
+    Window,
+)
 from twiki.state.asof import AsOf, Missing, Reading
 from twiki.times import to_ms
 from twiki.windows.probes import ArticleText
@@ -19,17 +32,36 @@ _LONGEST_CHAIN = 20
 """Redirects of redirects are resolved by bots; a longer chain is a circle."""
 
 
-class WindowView:
-    """One window's articles and entities, read from the state."""
+class EarlierRevisions(Protocol):
+    """Where the last revision of an entity before a time can be had; else no Revision comes."""
 
-    def __init__(self, state: AsOf, window: Window) -> None:
+    def revision_before(self, wiki: str, time: datetime, *, title: str) -> object:
+        """The last revision of the page ``title`` of ``wiki`` before ``time``."""
+
+
+class WindowView:
+    """One window's articles and entities, read from the state.
+
+    Args:
+        state: read under the policy and knowledge that count.
+        window: the interval.
+        earlier: where labels of entities are had that the state does not hold; None: nowhere.
+    """
+
+    def __init__(
+        self, state: AsOf, window: Window, earlier: EarlierRevisions | None = None
+    ) -> None:
         self.state = state
         self.window = window
+        self.fetched: Counter[str] = Counter()
+        """Labels asked for, by outcome: found, absent."""
+        self._earlier = earlier
         self.start, self.end = to_ms(window.start), to_ms(window.end)
         self.clean = state.context.clean
         self.changed = lru_cache(_ARTICLES_CACHED)(self._changed)
         self.live = lru_cache(_ARTICLES_CACHED)(self._live)
         self.label = lru_cache(_ENTITIES_CACHED)(self._label)
+        self.fetched_label = lru_cache(_ENTITIES_CACHED)(self._fetched_label)
         self.redirect = lru_cache(_ENTITIES_CACHED)(self._redirect)
 
     # --- articles: the protocol of twiki.windows.probes.Articles ---
@@ -97,6 +129,38 @@ class WindowView:
         """Label as of the end, of the item that it was merged into (L9)."""
         found = self.entity(self.redirect(entity_id), self.end)
         return None if found is None else self.label_of(found.entity)
+
+    @property
+    def fetches(self) -> bool:
+        """Whether labels can be had that the state does not hold."""
+        return self._earlier is not None
+
+    def _fetched_label(self, entity_id: str) -> str | None:
+        """The label, of an entity that the state lacks from its last revision before the end."""
+        target = self.redirect(entity_id)
+        if self._earlier is None or self.entity(target, self.end) is not None:
+            return self.label(entity_id)
+        for _ in range(_LONGEST_CHAIN):
+            found = self._before_end(self._earlier, target)
+            if found is None or found.redirect is None:
+                label = None if found is None else self.label_of(found)
+                self.fetched["found" if label else "absent"] += 1
+                return label
+            target = found.redirect
+        return None
+
+    def _before_end(self, earlier: EarlierRevisions, entity_id: str) -> Entity | None:
+        context = self.state.context
+        title = f"Property:{entity_id}" if entity_id.startswith("P") else entity_id
+        told = earlier.revision_before(context.repository, self.window.end, title=title)
+        if not isinstance(told, Revision) or told.content is None:
+            return None
+        try:
+            return wikibase.decode(
+                told.content, wiki=context.wiki, languages=context.languages, claims=False
+            )
+        except wikibase.BadEntity:
+            return None
 
     def label_of(self, entity: Entity) -> str | None:
         """The label in the first language that has one."""

@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from twiki.config import CoreConfig
 from twiki.errors import DatasetError, OutputExists
 from twiki.records import Article, Category, Diff, Record, Window
-from twiki.windows import card, charts, citation, export, manifest, versions
+from twiki.windows import card, charts, citation, export, harness, manifest, versions
 from twiki.windows.convert import article_rows
 from twiki.windows.schema import (
     SCHEMA_VERSION,
@@ -181,6 +181,8 @@ class DatasetWriter:
         self._write(STATS, manifest.json_bytes(stats))
         for name, svg in charts.charts(stats).items():
             self._write(name, svg.encode())
+        for name, content in harness.files(self._window.name).items():
+            self._write(f"{harness.FOLDER}/{name}", content.encode())
         export.write_csv(self._partial, self._window)
         data = self._data()
         run = msgspec.structs.replace(

@@ -106,6 +106,10 @@ def removed(subject: str = "Q1", **other: object) -> ProbeRow:
     return probe(subject, **{**nothing, **kind, "current": False, "object": "", **other})
 
 
+def unlearned(subject: str = "Q1", **other: object) -> ProbeRow:
+    return removed(subject, **{"object": "Ghent", "page_id": 1, "qc": Quality.PASSED, **other})
+
+
 def passage(page_id: int, ordinal: int = 0, text: str = "It stands on a hill.") -> NondiffRow:
     return NondiffRow(
         id=page_id,
@@ -124,6 +128,7 @@ ROWS = {
     Part.SENTENCES: [sentence(1), sentence(2), sentence(2, 1)],
     Part.PROBES_CHANGED: [probe("Q1"), probe("Q2", object="None, <b>NA</b>")],
     Part.PROBES_UNCHANGED: [unchanged("Q3")],
+    Part.PROBES_REMOVED: [unlearned("Q4")],
     Part.FACTS_REMOVED: [removed("Q4")],
     Part.LIGHTTUNING_CHANGED: [probe("Q5")],
     Part.LIGHTTUNING_UNCHANGED: [unchanged("Q6")],
@@ -161,6 +166,7 @@ def made():
         probe=probe,
         unchanged=unchanged,
         removed=removed,
+        unlearned=unlearned,
         passage=passage,
         write=write,
     )

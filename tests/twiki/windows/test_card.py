@@ -1,4 +1,5 @@
 import re
+from datetime import UTC, datetime
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -122,17 +123,25 @@ def test_stats_give_both_tables_of_the_paper(made, tmp_path):
         "no_evidence",
         "subject_cap",
     ]
-    assert stats["classes"] == {"new_object": 2, "unchanged": 1}
+    assert stats["classes"] == {"new_object": 2, "removed": 1, "unchanged": 1}
 
 
 def test_the_snapshots_row_is_read_from_the_manifest_of_a_corpus(tmp_path):
     path = tmp_path / "manifest.json"
-    path.write_text('{"data": {"counts": {"articles": 3, "words": 40, "bytes": 200}}}')
-    assert snapshot_volume(path) == Volume(articles=3, words=40, bytes=200)
-    for wrong in ("[]", "{}", "{", '{"counts": {"articles": "many"}}'):
+    end = datetime(2026, 12, 1, tzinfo=UTC)
+    counts = '{"articles": 3, "sentences": 9, "words": 40, "bytes": 200, "unreadable": 1}'
+    whole = f'{{"wiki": "enwiki", "as_of": "2026-12-01T00:00:00Z", "counts": {counts}}}'
+    path.write_text(whole)
+    found = snapshot_volume(path, "enwiki", end)
+    assert found == Volume(articles=3, sentences=9, words=40, bytes=200)
+    with pytest.raises(DatasetError, match="expected the corpus of dewiki as of 2026-12-01"):
+        snapshot_volume(path, "dewiki", end)
+    with pytest.raises(DatasetError, match="found enwiki as of 2026-12-01"):
+        snapshot_volume(path, "enwiki", datetime(2026, 11, 1, tzinfo=UTC))
+    for wrong in ("[]", "{}", "{", whole.replace("3", '"many"')):
         path.write_text(wrong)
-        with pytest.raises(DatasetError, match="expected counts of articles"):
-            snapshot_volume(path)
+        with pytest.raises(DatasetError, match="expected the manifest of a corpus"):
+            snapshot_volume(path, "enwiki", end)
 
 
 def test_the_hubs_own_reader_takes_the_card(folder):

@@ -16,7 +16,7 @@ def test_a_window_has_a_group_of_tasks():
     assert harness.group("2026-11") == "twiki_2026_11"
     assert harness.group("20261101-20261115") == "twiki_20261101_20261115"
     names = harness.files("2026-11")
-    probes = {f"{category}{form}" for category in ("changed", "unchanged") for form in ("", "_cloze", "_text", "_f1")}  # fmt: skip # noqa: E501
+    probes = {f"{category}{form}" for category in ("changed", "unchanged", "removed") for form in ("", "_cloze", "_text", "_f1")}  # fmt: skip # noqa: E501
     for task in {*probes, "diffset", "nondiffset"}:
         assert f"twiki_2026_11_{task}.yaml" in names
         assert f"  - twiki_2026_11_{task}\n" in names["twiki_2026_11.yaml"]
@@ -28,10 +28,6 @@ def test_the_files_are_the_same_every_time():
 
 def test_the_files_say_where_the_data_is(tasks):
     assert json.loads((tasks / "harness.json").read_text()) == {"data": ".."}
-    assert json.loads((tasks / "prompts.json").read_text())["P19"] == [
-        "{} was born in",
-        "Where was {} born?",
-    ]
 
 
 def test_a_folder_that_exists_is_not_written_over(tasks):
