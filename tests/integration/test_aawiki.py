@@ -13,7 +13,6 @@ from twiki.config import WikiConfig
 from twiki.engine import Engine
 from twiki.records import Policy
 from twiki.state.kv import MemoryKeyValues
-from twiki.state.rocks import RocksKeyValues
 from twiki.state.store import Store
 from twiki.windows import calendar
 from twiki.windows.dataset import Dataset
@@ -44,9 +43,9 @@ def history():
     return list(open_replay(real("aawiki-20260101-pages-meta-history.xml.xz"), SETTINGS))
 
 
-def streamed(items, kv=None, on_closed=lambda _window: None):
+def streamed(items, on_closed=lambda _window: None):
     """The engine after the items, its window of December 2025 closed."""
-    engine = Engine.open(Store(MemoryKeyValues() if kv is None else kv), SETTINGS)
+    engine = Engine.open(Store(MemoryKeyValues()), SETTINGS)
     Embedded(engine, SETTINGS, NoContents(), Metrics(), on_closed=on_closed).run(
         chunked(items, 100)
     )
@@ -72,9 +71,8 @@ def test_every_page_of_the_dump_is_confirmed_and_the_stream_was_complete(
     history, current, tmp_path
 ):
     assert len(history) == 1307
-    kv = RocksKeyValues(tmp_path / "db", create=True)
     closed = []
-    engine = streamed(history, kv, closed.append)
+    engine = streamed(history, closed.append)
     report, made = reconcile_and_cut(engine, LAST, [current], [], tmp_path / "datasets")
     assert classes(report) == {"confirmed": 507}
     assert report.pages.completeness == 1.0
@@ -92,7 +90,6 @@ def test_every_page_of_the_dump_is_confirmed_and_the_stream_was_complete(
         assert report.pages_touched > 0
         assert report.unread == {}
         Dataset.open(report.folder).verify()
-    kv.close()
 
 
 @pytest.mark.parametrize("policy", [Policy.BOUNDARY, Policy.DUMP])
