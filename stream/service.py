@@ -1,7 +1,7 @@
 """The parts of the edge put together: the live source, and the API behind it."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -65,7 +65,6 @@ def api(settings: Settings, *, clock: Clock, metrics: Metrics) -> Iterator[Hydra
         yield hydrator
 
 
-def live(hydrator: Hydrator, settings: Settings, *, clock: Clock) -> Live:
-    """What the engine needs beside a live source's events: contents, lists, the clock."""
-    lists = Backfill(hydrator.client, settings.wiki, settings.stream)
-    return Live(hydrator, lists, clock.now)
+def live(hydrator: Hydrator, settings: Settings, *, now: Callable[[], datetime]) -> Live:
+    """What the engine has beside a live source's events: contents, lists, and what now is."""
+    return Live(hydrator, Backfill(hydrator.client, settings.wiki, settings.stream), now)

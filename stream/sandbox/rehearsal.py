@@ -134,7 +134,7 @@ class Rehearsal:
                 self.metrics,
                 on_closed=closed.append,
                 on_commit=exporter.run,
-                live=live(contents, settings, clock=clock),
+                live=live(contents, settings, now=lambda: engine.watermark or clock.now()),
             )
             source = live_source(
                 settings,

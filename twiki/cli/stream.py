@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import typer
 from msgspec.structs import replace
 
-from twiki.cli import training
+from twiki.cli import healing, training
 from twiki.cli.common import Config, Json, State, console, give, opened, say, settings
 from twiki.times import from_ms, to_ms
 
 if TYPE_CHECKING:
     from stream.clock import Clock
-    from stream.embedded import Contents, Embedded, Item
+    from stream.embedded import Contents, Embedded, Item, Live
     from stream.settings import Settings
     from twiki.engine import Engine
     from twiki.records import Window
@@ -78,7 +78,7 @@ def stream(
     from stream.exporter import Exporter
     from stream.metrics import Metrics
     from stream.record import Recorder
-    from stream.service import api
+    from stream.service import api, live
     from twiki.engine import Engine
     from twiki.windows import calendar
 
@@ -96,8 +96,10 @@ def stream(
             show()
 
         contents: Contents = NoContents()
+        beside: Live | None = None
         if replay is None:
-            contents = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
+            contents = source_api = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
+            beside = live(source_api, chosen, now=healing.moment_of(engine, chosen, clock))
         embedded = Embedded(
             engine,
             chosen,
@@ -106,8 +108,10 @@ def stream(
             on_closed=windows.announce,
             on_commit=committed,
             recorder=stack.enter_context(Recorder(record)) if record else None,
+            live=beside,
         )
         _stop_on_signals(embedded.stop)
+        healing.heal(embedded)
         windows.announce_uncut()
         begin = calendar.moment(since) if since else _begin(engine)
         chunks = _chunks(stack, embedded, chosen, replay, begin, clock)
@@ -214,27 +218,6 @@ def at_source(chosen: "Settings", source: str | None) -> "Settings":
             retention_seconds=FOR_EVER_SECONDS,
         )
     return replace(chosen, stream=stream)
-
-
-@contextmanager
-def backfilling() -> "Iterator[Callable[[datetime], None]]":
-    """How far a backfill has read, as a bar; silent where nobody watches."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    screen = console()
-    columns = (
-        TextColumn("backfill"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} changes, at {task.description}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=screen, disable=not screen.is_terminal) as progress:
-        task = progress.add_task("-", total=None, visible=False)
-
-        def told(moment: datetime) -> None:
-            progress.update(task, advance=1, description=f"{moment:%Y-%m-%d %H:%M}", visible=True)
-
-        yield told
 
 
 def _begin(engine: "Engine") -> datetime | None:
