@@ -42,8 +42,8 @@ def bootstrap(
     With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
     "not_entities"}
     """
+    from twiki.cli.sources import described
     from twiki.dumps import layout
-    from twiki.dumps.files import verify
     from twiki.engine import Engine
     from twiki.windows import bootstrap as core
     from twiki.windows import calendar
@@ -52,8 +52,8 @@ def bootstrap(
     boundary = calendar.moment(as_of)
     files = layout.expand(articles)
     items = layout.expand(entities or [], "entities")
-    for path in [*files, *items]:
-        say(f"{path}: {verify(path).verified_by}")
+    for source in described(files, items):
+        say(f"{source['file']}: {source['verified_by']}")
     with opened(state, create=True) as store, counting("bootstrap") as progress:
         engine = Engine.open(store, chosen, as_of=boundary)
         done = core.bootstrap(engine, files, items, progress=progress)
