@@ -88,7 +88,7 @@ def stream(
         store = stack.enter_context(opened(state, create=True))
         engine = Engine.open(store, chosen)
         exporter = Exporter(engine, state / FEED)
-        show = stack.enter_context(status_line(engine))
+        show = stack.enter_context(status_line(engine, None if replay else clock))
         windows = _Windows(engine, chosen, config, datasets)
 
         def committed() -> None:
@@ -238,8 +238,11 @@ def _stop_on_signals(stop: Callable[[], None]) -> None:
 
 
 @contextmanager
-def status_line(engine: "Engine") -> "Iterator[Callable[[], None]]":
-    """A line with watermark, window, rate and counts; silent where nobody watches."""
+def status_line(engine: "Engine", clock: "Clock | None" = None) -> "Iterator[Callable[[], None]]":
+    """A line with watermark, lag, window, rate and counts; silent where nobody watches.
+
+    ``clock`` tells the lag of a live stream; a replay has none.
+    """
     from rich.live import Live
     from rich.text import Text
 
@@ -252,8 +255,10 @@ def status_line(engine: "Engine") -> "Iterator[Callable[[], None]]":
         rate = (counts.get("revisions", 0) - first) / max(time.monotonic() - began, 1e-9)
         window = engine.open_window
         letters = sum(n for name, n in counts.items() if name.startswith("dead:"))
+        watermark = engine.watermark
+        lag = f"  lag {clock.now() - watermark}"[:-7] if clock and watermark else ""
         return Text(
-            f"{engine.watermark or 'waiting'}  window {window.name if window else '-'}  "
+            f"{watermark or 'waiting'}{lag}  window {window.name if window else '-'}  "
             f"{counts.get('revisions', 0):,} revisions  {rate:,.0f}/s  {letters:,} dead letters"
         )
 
