@@ -256,7 +256,9 @@ def status_line(engine: "Engine", clock: "Clock | None" = None) -> "Iterator[Cal
         window = engine.open_window
         letters = sum(n for name, n in counts.items() if name.startswith("dead:"))
         watermark = engine.watermark
-        lag = f"  lag {clock.now() - watermark}"[:-7] if clock and watermark else ""
+        lag = ""
+        if clock is not None and watermark is not None:
+            lag = f"  lag {timedelta(seconds=(clock.now() - watermark) // timedelta(seconds=1))}"
         return Text(
             f"{watermark or 'waiting'}{lag}  window {window.name if window else '-'}  "
             f"{counts.get('revisions', 0):,} revisions  {rate:,.0f}/s  {letters:,} dead letters"
