@@ -26,7 +26,6 @@ from stream import metrics as names
 from stream.beside import Beside
 from stream.events import Canary, Rejected
 from stream.found import Failed, Failure
-from stream.gate import SitelinkGate, superseded
 from stream.heal import Current, Lists
 from stream.mending import Mender
 from stream.metrics import Metrics
@@ -35,12 +34,10 @@ from stream.position import Positions
 from stream.record import Recorder
 from stream.seen import Seen, change_key
 from stream.settings import Settings
+from stream.wanting import Wanting
 from twiki.engine import DeadLetter, Engine
 from twiki.needs import Needs
 from twiki.records import Change, ChangeKind, Revision, SourcePosition, Window
-from twiki.state.codec import decode_entity
-from twiki.state.layout import Id
-from twiki.times import to_ms
 
 Item = Change | Canary | Rejected | Revision
 REPLAY = "replay"
@@ -148,18 +145,14 @@ class Embedded:
         self._seen = Seen(settings.stream.seen_ids)
         self.beside = Beside(engine, metrics)
         self._live = live
-        self._gate = (
-            SitelinkGate(settings.wiki, self._has_article)
-            if live is not None and settings.stream.sitelink_gate
-            else None
-        )
-        self.needs = Needs(engine, contents, at_once=self._at_once)
+        self._wanting = Wanting(engine, settings, metrics, live=live is not None)
+        self.needs = Needs(engine, contents, at_once=self._wanting.at_once)
         self._ordering: Ordering[_Step] | None = None
         self.mender: Mender | None = None
         if live is not None:
             if settings.stream.reorder_seconds or settings.stream.dwell_seconds:
                 marks = engine.progress.watermarks
-                self._ordering = Ordering(settings.stream, marks, self._known_rev)
+                self._ordering = Ordering(settings.stream, marks, self._wanting.known_rev)
             self.mender = Mender(
                 engine,
                 self.positions,
@@ -243,39 +236,7 @@ class Embedded:
         """Contents of what is worth a request."""
         if self._live is None:
             return self._contents.fetch(changes)
-        skip: frozenset[Change] = frozenset()
-        if self._settings.stream.dwell_seconds:
-            skip = superseded(changes, self._window_of)
-        return self._live.api.fetch(changes, lambda change: self._wants(change, skip))
-
-    def _wants(self, change: Change, skip: frozenset[Change]) -> bool:
-        if change in skip:
-            self.metrics.add(names.SKIPPED, label="superseded")
-            return False
-        if self._gate is not None and not self._gate.wants(change):
-            self.metrics.add(names.SKIPPED, label="no_article")
-            return False
-        return True
-
-    def _window_of(self, moment: datetime) -> int | None:
-        return self.engine.context.window_start(to_ms(moment))
-
-    def _has_article(self, entity_id: str) -> bool:
-        """Whether the entity leads to an article, as far as its last content held says."""
-        subject = self.engine.batch.subject(entity_id)
-        revs = subject.held.revs
-        if not revs:
-            return True  # nothing is known of it, so it must be looked at
-        data = subject.load(subject.held.shown if subject.held.shown in revs else max(revs))
-        return data is None or decode_entity(data).sitelink is not None
-
-    def _at_once(self, key: Id) -> bool:
-        """An entity that the gate keeps out is fetched once a window, at its close."""
-        return self._gate is None or isinstance(key, int) or self._has_article(key)
-
-    def _known_rev(self, change: Change) -> int:
-        key = self.engine.key_of(Revision(change=change))
-        return 0 if key is None else self.engine.batch.subject(key).held.stood
+        return self._live.api.fetch(changes, self._wanting.among(changes))
 
     def _apply_found(self, found: Sequence[Change | Revision]) -> None:
         """Apply what a backfill or a second reading brought: no position, no watermark."""

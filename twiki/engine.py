@@ -18,10 +18,12 @@ from datetime import datetime, timedelta
 import msgspec
 
 from twiki import context as contexts
+from twiki import suppression
 from twiki.apply import Applied, apply
 from twiki.config import CoreConfig
 from twiki.context import Context
 from twiki.errors import ConfigError, StateError
+from twiki.live import Output
 from twiki.records import Revision, Window
 from twiki.state import codec, layout
 from twiki.state.asof import AsOf
@@ -92,6 +94,8 @@ class Engine:
         self._lateness = timedelta(seconds=config.windows.lateness_seconds)
         self._counts: Counter[str] = Counter(progress.counts)
         self._context: Context | None = None
+        self._closes = 0
+        """Watermark, milliseconds, before which no window closes; 0: to be worked out."""
         self._template = contexts.build(config, ())
 
     @classmethod
@@ -143,10 +147,14 @@ class Engine:
         marks[stream] = ms
         if not self.progress.first:
             self._begin(moment)
+        if min(marks.values()) < self._closes:
+            return
         while (window := self.open_window) is not None and calendar.is_closed(
             window, self.watermark, self._lateness
         ):
             self.close(window)
+        if window is not None:
+            self._closes = to_ms(calendar.closes_at(window, self._lateness))
 
     @property
     def open_window(self) -> Window | None:
@@ -254,6 +262,12 @@ class Engine:
         self.batch.put(layout.DEAD + layout.number(self.progress.dead), codec.encode(letter))
         self.progress.dead += 1
 
+    def tell(self, window_ms: int, output: Output) -> None:
+        """Put a record of the live feed into the outbox, under the window that begins then."""
+        number = layout.number(window_ms) + layout.number(self.progress.outbox)
+        self.batch.put(layout.OUTBOX + number, codec.encode(output))
+        self.progress.outbox += 1
+
     def late_events(self) -> Iterator[LateEvent]:
         """What came for windows that had closed, in the order of arrival."""
         for _, value in self.store.kv.scan(layout.LATE):
@@ -296,11 +310,9 @@ class Engine:
             self.dead_letter(DeadLetter(reason="bad_content", detail=detail))
         start = context.window_start(to_ms(revision.change.effective_time))
         for output in applied.outputs:
-            self.batch.put(
-                layout.OUTBOX + layout.number(start or 0) + layout.number(self.progress.outbox),
-                codec.encode(output),
-            )
-            self.progress.outbox += 1
+            self.tell(start or 0, output)
+        if applied.changed and suppression.concerns(subject.held, revision.change):
+            self._counts["withheld"] += suppression.withhold(self, key, revision.change)
         if applied.late and applied.changed:
             event = LateEvent(window_start=start or 0, key=key, rev_id=revision.change.rev_id or 0)
             self.batch.put(layout.LATE + layout.number(self.progress.late), codec.encode(event))
@@ -310,7 +322,7 @@ class Engine:
     def _begin(self, moment: datetime) -> None:
         """A state that was not bootstrapped begins with the month of its first event."""
         self.progress.first = to_ms(calendar.window_of(moment).start)
-        self._context = None
+        self._context, self._closes = None, 0
 
     def _context_for(self, effective: int) -> Context:
         if not self.progress.first:

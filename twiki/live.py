@@ -45,7 +45,18 @@ class LiveFact(msgspec.Struct, frozen=True, kw_only=True, tag="fact"):
     change: FactChange
 
 
-Output = LiveSentence | LiveFact
+class LiveTombstone(msgspec.Struct, frozen=True, kw_only=True, tag="tombstone"):
+    """A revision is hidden since: whoever kept its sentences or facts drops them (L21)."""
+
+    id: str
+    wiki: str
+    key: str
+    """Page or entity id."""
+    rev_id: int
+    effective_time: datetime
+
+
+Output = LiveSentence | LiveFact | LiveTombstone
 
 
 def page(
@@ -125,6 +136,12 @@ def entity(
         )
         for found in told
     )
+
+
+def tombstone(wiki: str, key: Id, rev: int, moment: datetime) -> LiveTombstone:
+    """What tells a consumer of the feed that a revision is hidden since."""
+    name = _id(wiki, key, rev, "tombstone", "", 0)
+    return LiveTombstone(id=name, wiki=wiki, key=str(key), rev_id=rev, effective_time=moment)
 
 
 def sampled(subject: Entity, rate: float) -> bool:

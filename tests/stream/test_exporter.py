@@ -169,9 +169,6 @@ def test_nothing_is_left_half_written(tmp_path):
     assert [p.name for p in tmp_path.rglob("*") if p.is_file()] == ["00000000.jsonl"]
 
 
-@pytest.mark.xfail(
-    reason="L21: the outbox keeps what it told of a revision hidden since", strict=True
-)
 def test_a_sentence_whose_revision_was_hidden_before_it_was_exported_does_not_come_out(tmp_path):
     made = made_of()
     made.apply(edit(at(10, 5), 1, "The secret is 4711."))

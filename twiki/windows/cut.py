@@ -13,7 +13,7 @@ could not read it counts: see :class:`CutReport`.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,7 +26,7 @@ from twiki.windows import candidates, kinds, lighttuning, manifest, nondiff, pro
 from twiki.windows.convert import probe_row
 from twiki.windows.dataset import Dataset, DatasetWriter, Part, Run
 from twiki.windows.probes import ProbeSet
-from twiki.windows.schema import Quality
+from twiki.windows.schema import Quality, Tombstone
 from twiki.windows.stats import QualitySteps, Tokenizer, Volume, snapshot_volume
 from twiki.windows.unlearning import Unlearning
 from twiki.windows.view import EarlierRevisions, WindowView
@@ -75,6 +75,8 @@ def cut(
     run: Run,
     reconcile: object = None,
     corrects: str = "",
+    withdraws: str = "",
+    tombstones: Sequence[Tombstone] = (),
     version: int | None = None,
     beside: Beside = NOTHING,
     progress: Progress = lambda _stage, _more: None,
@@ -86,6 +88,8 @@ def cut(
         run: how the content came, for the manifest.
         reconcile: the report for ``reconcile.json``; None: not reconciled.
         corrects: why there is a newer version.
+        withdraws: why the earlier versions must not be used any more; empty: they may.
+        tombstones: the hidden revisions that they held (L21).
         version: None takes the next free number.
 
     Raises:
@@ -127,6 +131,7 @@ def cut(
             budget=config.windows.nondiff_characters,
         )
         writer.extend(Part.NONDIFF, passages)
+        writer.extend(Part.TOMBSTONES, tombstones)
         folder = writer.finish(
             run=run,
             quality={
@@ -138,6 +143,7 @@ def cut(
             entity_types=_kinds(view, changed),
             reconcile=reconcile,
             corrects=corrects,
+            withdraws=withdraws,
         )
     counts = {part.value: rows for part, rows in Dataset.open(folder).counts.items()}
     return CutReport(

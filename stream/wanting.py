@@ -1,0 +1,66 @@
+"""Which contents of a live source are fetched at once, by what the state knows.
+
+The sitelink gate and coalescing (:mod:`stream.gate`) with an engine behind them: neither changes
+what a window's dataset holds. What is not fetched with its event stands in the ledger as
+needed; it is fetched by id when the window closes, if a boundary still needs it then.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from stream import metrics as names
+from stream.gate import SitelinkGate, superseded
+from stream.metrics import Metrics
+from stream.settings import Settings
+from twiki.engine import Engine
+from twiki.records import Change, Revision
+from twiki.state.codec import decode_entity
+from twiki.state.layout import Id
+from twiki.times import to_ms
+
+
+class Wanting:
+    """Decides for one engine; a replay, which brings its contents, wants everything."""
+
+    def __init__(self, engine: Engine, settings: Settings, metrics: Metrics, *, live: bool) -> None:
+        self._engine = engine
+        self._metrics = metrics
+        self._dwells = live and bool(settings.stream.dwell_seconds)
+        gated = live and settings.stream.sitelink_gate
+        self._gate = SitelinkGate(settings.wiki, self._has_article) if gated else None
+
+    def among(self, changes: Sequence[Change]) -> Callable[[Change], bool]:
+        """What of a chunk's changes is worth a request."""
+        skip = superseded(changes, self._window_of) if self._dwells else frozenset[Change]()
+
+        def wanted(change: Change) -> bool:
+            if change in skip:
+                self._metrics.add(names.SKIPPED, label="superseded")
+                return False
+            if self._gate is not None and not self._gate.wants(change):
+                self._metrics.add(names.SKIPPED, label="no_article")
+                return False
+            return True
+
+        return wanted
+
+    def at_once(self, key: Id) -> bool:
+        """Whether what the ledger needs is fetched before its window closes."""
+        return self._gate is None or isinstance(key, int) or self._has_article(key)
+
+    def known_rev(self, change: Change) -> int:
+        """The revision of the change's page that stands at the open end, 0: none is known."""
+        key = self._engine.key_of(Revision(change=change))
+        return 0 if key is None else self._engine.batch.subject(key).held.stood
+
+    def _window_of(self, moment: datetime) -> int | None:
+        return self._engine.context.window_start(to_ms(moment))
+
+    def _has_article(self, entity_id: str) -> bool:
+        """Whether the entity leads to an article, as far as its last content held says."""
+        subject = self._engine.batch.subject(entity_id)
+        revs = subject.held.revs
+        if not revs:
+            return True  # nothing is known of it, so it must be looked at
+        data = subject.load(subject.held.shown if subject.held.shown in revs else max(revs))
+        return data is None or decode_entity(data).sitelink is not None
