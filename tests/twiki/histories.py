@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+import msgspec
+
 from twiki import context as contexts
 from twiki.apply import apply
 from twiki.config import CoreConfig, FactConfig, WikiConfig
@@ -178,6 +180,22 @@ def applied(revisions: Iterable[Revision], key=1, ctx: Context | None = None) ->
         subject = batch.subject(key)
         batch.update(key, subject.held, apply(subject, revision, ctx))
         batch.commit()
+    return store
+
+
+def supplied(store: Store, revs: dict, ctx: Context | None = None) -> Store:
+    """Fetch by id what is needed, as the engine does."""
+    batch, ctx = Batch(store), ctx or context()
+    while needed := list(store.needs()):
+        for key, rev in needed:
+            moment, text = revs[rev]
+            fetched = edit(moment, rev, text, parent_rev_id=None, title=None, namespace=None)
+            fetched = msgspec.structs.replace(
+                fetched, change=msgspec.structs.replace(fetched.change, kind=ChangeKind.EDIT)
+            )
+            subject = batch.subject(key)
+            batch.update(key, subject.held, apply(subject, fetched, ctx))
+            batch.commit()
     return store
 
 
