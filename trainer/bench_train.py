@@ -25,6 +25,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 from trainer import cost, device, methods, train
 from trainer.data import Mixture, Tokens
 from trainer.methods.protocol import Plan
+from trainer.optimizer import make_optimizer
 from trainer.processes import World
 from twiki.errors import UsageError
 
@@ -169,7 +170,7 @@ def ours(work: Workload, name: str, on: str, steps: int) -> dict[str, Any]:
     total = work.warmup + steps
     method = methods.method(name)
     module = method.prepare(work.model(), Plan(settings, total)).to(on).train()
-    optimizer = train.make_optimizer(settings, module, on)
+    optimizer = make_optimizer(settings, module, on)
     shape = cost.shape_of(module)
     if on.startswith("cuda"):
         torch.cuda.reset_peak_memory_stats(on)

@@ -12,6 +12,7 @@ reads tokens ``[r T, r T + T)`` and predicts each one's successor; nothing is dr
 last row is padded with targets that do not count.
 """
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -144,7 +145,7 @@ def prepare(
         if all(header.get(name) == value for name, value in known.items()):
             return Tokens(folder, header, sequence)
     dtype = np.dtype(np.uint16 if len(words) <= 1 << 16 else np.uint32)
-    starts: list[int] = []
+    starts = array("q")
     count = 0
     with files.new_folder(folder) as aside:
         with (aside / "tokens.bin").open("wb") as out:

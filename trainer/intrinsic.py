@@ -26,14 +26,21 @@ class TextScores:
 
 def choose(folder: Folder, part: str, *, characters: int, seed: int) -> list[str]:
     """Documents of a part in an order that the seed decides, up to ``characters`` in all."""
-    texts = list(folder.texts(part))
-    chosen, total = [], 0
-    for index in shuffled(len(texts), seed):
+    # Two passes, so that of a large part only what is used is held.
+    sizes = [len(text) for text in folder.texts(part)]
+    chosen: list[int] = []
+    total = 0
+    for index in shuffled(len(sizes), seed).tolist():
         if total >= characters:
             break
-        chosen.append(texts[index])
-        total += len(texts[index])
-    return chosen
+        chosen.append(index)
+        total += sizes[index]
+    places = {index: place for place, index in enumerate(chosen)}
+    texts = [""] * len(chosen)
+    for index, text in enumerate(folder.texts(part)):
+        if index in places:
+            texts[places[index]] = text
+    return texts
 
 
 def score(

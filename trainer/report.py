@@ -14,8 +14,9 @@ from typing import Any
 
 from trainer import charts, files
 from trainer.charts import Series
+from trainer.collected import NOT_UPDATED, Cell, Collected, Table, collect, models
 from trainer.runs import INITIAL, Runs
-from trainer.tables import NOT_UPDATED, Cell, Collected, Table, collect, models, tables
+from trainer.tables import tables
 from twiki.errors import TrainerError
 
 

@@ -1,72 +1,14 @@
-"""What a report says, as data: tables and chart series gathered from the folder of runs.
+"""What a report says of each window, as tables.
 
 The same values make the HTML page, the JSON and the Markdown. Numbers 1 to 3 of the tables
 and 2 of the figures are the paper's; the others follow its sections.
 """
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
-from trainer.runs import INITIAL, Run
-
-Cell = str | float | int | None
-NOT_UPDATED = "initial"
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows under named columns, with what they mean."""
-
-    id: str
-    title: str
-    note: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-
-
-@dataclass(frozen=True)
-class Collected:
-    """Runs and evaluations, ordered by time."""
-
-    runs: tuple[Run, ...]
-    windows: tuple[str, ...]
-    """Names of the evaluated windows, in order of their start."""
-    labels: tuple[str, ...]
-    """Methods with a run, Initial apart."""
-    evaluations: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
-    """By (label, trained window, evaluated window); Initial is trained on ``initial``."""
-
-    def of(self, label: str, trained: str, on: str, *path: str) -> Any:  # noqa: ANN401 - JSON
-        """A figure, or None where it was not measured."""
-        found: Any = self.evaluations.get((label, trained, on))
-        for name in path:
-            found = found.get(name) if isinstance(found, dict) else None
-        return _number(found)
-
-    def at(self, label: str, window: str, *path: str) -> Any:  # noqa: ANN401 - JSON
-        """A figure of a method's model of a window on that same window."""
-        trained = INITIAL if label == NOT_UPDATED else window
-        return self.of(label, trained, window, *path)
-
-
-def collect(runs: Sequence[Run]) -> Collected:
-    """Put runs and their evaluations in order; of several versions the newest counts."""
-    starts: dict[str, str] = {}
-    evaluations: dict[tuple[str, str, str], dict[str, Any]] = {}
-    newest = sorted(runs, key=lambda run: run.key.version)
-    for run in newest:
-        name = NOT_UPDATED if run.key.window == INITIAL else run.key.label
-        for found in run.evaluations().values():
-            about = found["dataset"]
-            window = str(about["window"])
-            starts[window] = str(about.get("start") or window)
-            evaluations[name, run.key.window, window] = found
-    labels = dict.fromkeys(run.key.label for run in runs if run.key.window != INITIAL)
-    ordered = sorted(starts, key=lambda window: starts[window])
-    return Collected(tuple(newest), tuple(ordered), tuple(labels), evaluations)
+from trainer.collected import NOT_UPDATED, Cell, Collected, Table, models
+from trainer.months import cost_table, transfer_table
+from trainer.runs import INITIAL
 
 
 def tables(data: Collected) -> list[Table]:
@@ -79,15 +21,9 @@ def tables(data: Collected) -> list[Table]:
         _answers(data),
         _settings(data),
         _variants(data),
-        _transfer(data),
-        _costs(data),
+        transfer_table(data),
+        cost_table(data),
     ]
-
-
-def models(data: Collected) -> tuple[str, ...]:
-    """Initial, where it was evaluated, then the methods."""
-    initial = any(label == NOT_UPDATED for label, _, _ in data.evaluations)
-    return ((NOT_UPDATED,) if initial else ()) + data.labels
 
 
 def _text(data: Collected) -> Table:
@@ -115,7 +51,8 @@ def _text(data: Collected) -> Table:
 def _probes(data: Collected) -> Table:
     rows = []
     for window in data.windows:
-        found = next((e for (_, _, on), e in data.evaluations.items() if on == window), {})
+        evaluations = (e for (_, _, on), e in data.evaluations.items() if on == window)
+        found: dict[str, Any] = next(evaluations, {})
         shown = found.get("extrinsic", {})
         counts = [shown.get(c, {}).get("object", {}) for c in ("unchanged", "changed")]
         rows.append((window, *(c.get("instances") for c in counts)))
@@ -315,80 +252,6 @@ def _variants(data: Collected) -> Table:
     )
 
 
-def _transfer(data: Collected) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for label in data.labels:
-        trained = [w for w in data.windows if (label, w, w) in data.evaluations]
-        if len(trained) > 1:
-            rows.append((label, len(trained), *transfer(data, label, trained)))
-    return Table(
-        "table-8",
-        "Over the months: forgetting and transfer",
-        "Mean differences of log perplexity of objects. Forgetting: unchanged facts, last model "
-        "against the first of the same method. Backward: changed facts of earlier windows, last "
-        "model against the one trained on them (above 0: overwritten). Forward: changed facts "
-        "of a window, the model of the window before against the initial one (below 0: helped).",
-        ("method", "windows", "forgetting", "backward", "forward"),
-        tuple(rows),
-    )
-
-
-def transfer(data: Collected, label: str, trained: Sequence[str]) -> tuple[Cell, ...]:
-    """Forgetting, backward and forward transfer in log perplexity."""
-
-    def log(name: str, model: str, on: str, category: str) -> float | None:
-        value = data.of(name, model, on, "extrinsic", category, "object", "perplexity")
-        return math.log(value) if value else None
-
-    first, last = trained[0], trained[-1]
-    forgetting = _minus(log(label, last, last, "unchanged"), log(label, first, last, "unchanged"))
-    backward = [
-        _minus(log(label, last, w, "changed"), log(label, w, w, "changed")) for w in trained[:-1]
-    ]
-    forward = [
-        _minus(log(label, before, w, "changed"), log(NOT_UPDATED, INITIAL, w, "changed"))
-        for before, w in pairwise(trained)
-    ]
-    return forgetting, _mean(backward), _mean(forward)
-
-
-def _costs(data: Collected) -> Table:
-    rows = tuple(
-        (
-            run.key.window,
-            run.key.label,
-            run.record["costs"]["device"],
-            run.record["costs"]["steps"],
-            run.record["costs"]["tokens"],
-            run.record["costs"]["flops"],
-            run.record["costs"]["seconds"],
-            run.record["costs"]["tokens_per_second"],
-            run.record["costs"]["memory_bytes"] / 2**20,
-            " ".join(f"{k} {v}" for k, v in sorted(run.record["versions"].items())),
-        )
-        for run in sorted(data.runs, key=lambda run: run.key)
-    )
-    return Table(
-        "table-9",
-        "Costs",
-        "FLOP by formula, from the weights that pass forward and backward. Seconds of training "
-        "alone. Memory is the device's or the process's highest.",
-        (
-            "window",
-            "method",
-            "device",
-            "steps",
-            "tokens",
-            "FLOP",
-            "seconds",
-            "tokens/s",
-            "memory MiB",
-            "versions",
-        ),
-        rows,
-    )
-
-
 def _spent(data: Collected, label: str, window: str) -> dict[str, Any]:
     trained = INITIAL if label == NOT_UPDATED else window
     found = [
@@ -406,22 +269,9 @@ _TEXT_COLUMNS = (
 )
 
 
-def _number(value: Any) -> Any:  # noqa: ANN401 - JSON
-    return math.inf if value == "inf" else value
-
-
 def _interval(low: float | None, high: float | None) -> str | None:
     return None if low is None or high is None else f"{low:.3g} to {high:.3g}"
 
 
 def _ratio(one: float | None, other: float | None) -> float | None:
     return one / other if one is not None and other else None
-
-
-def _minus(one: float | None, other: float | None) -> float | None:
-    return one - other if one is not None and other is not None else None
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    found = [v for v in values if v is not None]
-    return sum(found) / len(found) if found else None

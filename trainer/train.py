@@ -26,10 +26,11 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor, nn
 
-from trainer import checkpoint, cost, dataset, device, files, methods, model, tokenizer
+from trainer import checkpoint, cost, dataset, device, files, methods, model, record, tokenizer
 from trainer.config import TrainSettings, as_dict
 from trainer.data import IGNORE, Batch, Mixture, Tokens, document_mask, micro_batches, prepare
 from trainer.methods.protocol import Method, Plan
+from trainer.optimizer import make_optimizer
 from trainer.processes import World, world
 from trainer.schedule import learning_rate
 from trainer.sinks import StepReport, open_sinks
@@ -92,7 +93,8 @@ def run(
     """
     with world(on) as me, device.determinism(wanted=settings.deterministic):
         # 1. Check everything that can be checked before anything is trained.
-        folders = [dataset.open_folder(path) for path in (inputs.data, *inputs.review)]
+        paths = (inputs.data, *inputs.review)
+        folders = [dataset.open_folder(path, verify=me.first) for path in paths]
         language = model.load(inputs.start)
         fingerprint = {
             "settings": settings.digest(),
@@ -101,7 +103,7 @@ def run(
             "tokenizer": tokenizer.digest(language.tokenizer),
         }
         if (out / "run.json").exists():
-            return _finished(out / "run.json", fingerprint)
+            return record.finished(out / "run.json", fingerprint)
         _check_fit(settings, language.module, old=len(folders) > 1)
 
         # 2. Text to tokens; the first process does it, the others read.
@@ -150,14 +152,18 @@ def run(
         # 7. The method finishes; the model is saved, the marker after it, and what only a
         # resumed run would need goes.
         finished = method.finish(module)
-        record = {
+        made = {
             "method": settings.method,
             "preset": settings.preset,
             "seed": settings.seed,
             "settings": as_dict(settings),
             "fingerprint": fingerprint,
             "data": {k: folders[0].data.get(k) for k in dataset.IDENTITY},
-            "inputs": _shown(inputs),
+            "inputs": {
+                "start": str(inputs.start),
+                "data": str(inputs.data),
+                "review": [str(path) for path in inputs.review],
+            },
             "parameters": model.parameter_count(finished),
             "trainable_parameters": trainable,
             "text": {
@@ -167,15 +173,23 @@ def run(
                 "reviewed_rows": mixture.drawn,
             },
             "micro_batch": loop.micro_batch,
-            "costs": _costs(progress, me, loop.flops, steps),
+            "costs": record.costs(
+                me=me,
+                steps=steps,
+                skipped=progress.skipped,
+                tokens=progress.tokens,
+                seconds=progress.seconds,
+                loss=progress.loss,
+                flops=loop.flops,
+            ),
             "versions": device.versions(),
         }
         if me.first:
             model.save(model.LanguageModel(finished, language.tokenizer, str(out)), out / "model")
-            files.write_json(out / "run.json", record)
+            files.write_json(out / "run.json", made)
             shutil.rmtree(out / "checkpoints", ignore_errors=True)
         me.barrier()
-        return record
+        return made
 
 
 @dataclass
@@ -316,32 +330,6 @@ def row_losses(module: nn.Module, batch: Batch, *, mask: str) -> Tensor:
     return losses.view(batch.labels.shape).sum(dim=1)
 
 
-def make_optimizer(settings: TrainSettings, module: nn.Module, on: str) -> torch.optim.Optimizer:
-    """AdamW over what trains, weight decay on matrices alone.
-
-    Raises:
-        TrainerError: nothing trains, or a weight is not fp32.
-    """
-    trained = [(n, p) for n, p in module.named_parameters() if p.requires_grad]
-    if not trained:
-        raise TrainerError(f"{settings.method}: no parameter to train")
-    if wrong := [n for n, p in trained if p.dtype != torch.float32]:
-        raise TrainerError(f"{wrong[0]}: expected fp32 master weights")
-    groups: list[dict[str, Any]] = [
-        # By shape, not by name: names differ between model families.
-        {"params": [p for _, p in trained if p.ndim > 1]},
-        {"params": [p for _, p in trained if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(
-        [group for group in groups if group["params"]],
-        lr=settings.lr,
-        betas=settings.betas,
-        eps=settings.eps,
-        weight_decay=settings.weight_decay,
-        fused=on.startswith("cuda"),
-    )
-
-
 def _is_bad(norm: float, nll: float, progress: Progress, settings: TrainSettings) -> bool:
     """Whether the step must not be taken; counts, and gives up after too many in a row."""
     finite = math.isfinite(norm) and math.isfinite(nll)
@@ -390,17 +378,6 @@ def _check_fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None
         raise TrainerError(f"{settings.method}: review.ratio is set but no old text was given")
 
 
-def _finished(done: Path, fingerprint: dict[str, str]) -> dict[str, Any]:
-    record = files.read_json(done)
-    for part, value in fingerprint.items():
-        if record["fingerprint"].get(part) != value:
-            raise TrainerError(
-                f"{done}: finished with another {part}; a run is trained once: choose another "
-                "runs folder to train it differently"
-            )
-    return record
-
-
 def _tokens(
     folders: Sequence[dataset.Folder],
     language: model.LanguageModel,
@@ -418,24 +395,3 @@ def _tokens(
         )
         for folder in folders
     ]
-
-
-def _shown(inputs: Inputs) -> dict[str, Any]:
-    review = [str(path) for path in inputs.review]
-    return {"start": str(inputs.start), "data": str(inputs.data), "review": review}
-
-
-def _costs(progress: Progress, me: World, flops: float, steps: int) -> dict[str, Any]:
-    return {
-        "device": device.name_of(me.device),
-        "processes": me.size,
-        "steps": steps,
-        "skipped_steps": progress.skipped,
-        "tokens": progress.tokens,
-        "final_loss": progress.loss,
-        "flops_per_token": flops,
-        "flops": flops * progress.tokens,
-        "seconds": progress.seconds,
-        "tokens_per_second": progress.tokens / max(progress.seconds, 1e-9),
-        "memory_bytes": device.peak_memory(me.device),
-    }

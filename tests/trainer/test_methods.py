@@ -11,7 +11,7 @@ from trainer import methods, model
 from trainer.data import document_mask
 from trainer.methods.kadapter import KAdapterLM
 from trainer.methods.protocol import Plan
-from trainer.train import make_optimizer
+from trainer.optimizer import make_optimizer
 from twiki.errors import ConfigError, TrainerError
 
 EVERYTHING = ["initial", "full", "diff", "recadam", "mixreview", "replay", "merge"]

@@ -9,7 +9,7 @@ from xml.dom import minidom
 import pytest
 from trainer_world import SHAPE, facts, rows, sentences, write_dataset, write_folder
 
-from trainer import dataset, evaluate, files, model, report, section, study, tables
+from trainer import collected, dataset, evaluate, files, model, months, report, section, study
 from trainer.runs import Key, Runs
 from trainer.study import Study, WindowData
 from twiki.errors import DatasetError, TrainerError
@@ -235,9 +235,9 @@ def test_every_run_shows_preset_seed_cost_and_versions(rendered):
 
 
 def test_transfer_compares_the_last_model_with_those_before(finished):
-    data = tables.collect(finished[1])
+    data = collected.collect(finished[1])
     assert data.windows == ("2026-09", "2026-10")
-    _, backward, forward = tables.transfer(data, "diff", data.windows)
+    _, backward, forward = months.transfer(data, "diff", data.windows)
     at = ("extrinsic", "changed", "object", "nll")
     tokens = data.of("diff", "2026-09", "2026-09", "extrinsic", "changed", "object", "tokens")
     later = data.of("diff", "2026-10", "2026-09", *at)
@@ -250,7 +250,7 @@ def test_transfer_compares_the_last_model_with_those_before(finished):
 
 def test_hostile_names_are_escaped_in_every_form(tmp_path):
     evil = "<script>alert(1)</script>|x"
-    table = tables.Table("t", evil, evil, (evil,), ((evil,),))
+    table = collected.Table("t", evil, evil, (evil,), ((evil,),))
     page = report.html(evil, evil, [table], [], [evil])
     assert "<script>" not in page
     text = report.markdown("t", "s", [table], [])

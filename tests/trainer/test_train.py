@@ -15,6 +15,7 @@ from trainer_world import facts, rows, sentences, write_folder
 from trainer import checkpoint, device, files, methods, model, tokenizer, train
 from trainer.data import Mixture, prepare
 from trainer.methods.protocol import Plan
+from trainer.optimizer import make_optimizer
 from trainer.processes import World
 from trainer.train import Inputs, Loop, Progress
 from twiki.errors import ConfigError, DatasetError, TrainerError
@@ -163,7 +164,7 @@ def make_loop(tmp_path, folder, changes):
     tokens = prepare(texts, words, tmp_path / "tok", text_digest="x", sequence=16)
     method = methods.method("diff")
     module = method.prepare(language.module, Plan(chosen, 30))
-    optimizer = train.make_optimizer(chosen, module, "cpu")
+    optimizer = make_optimizer(chosen, module, "cpu")
     shape = train.cost.shape_of(module)
     mixture = Mixture(tokens, (), ratio=0, seed=0)
     return Loop(chosen, World(), mixture, method, module, optimizer, shape, 30, 90)
@@ -186,7 +187,7 @@ def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
         f"train.run(chosen, given, Path({str(tmp_path / 'two')!r}), on='cpu')\n"
     )
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    done = subprocess.run(  # noqa: S603 - our own script
+    done = subprocess.run(
         [*launch, str(script)], capture_output=True, text=True, check=False, timeout=100
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -279,7 +280,7 @@ def test_weights_and_moments_are_fp32_whatever_was_stored(tmp_path, tiny_model, 
 def test_a_model_in_bf16_is_refused_as_master_weights(tiny_model):
     module = model.load(tiny_model).module.to(torch.bfloat16)
     with pytest.raises(TrainerError, match="fp32 master weights"):
-        train.make_optimizer(settings(), module, "cpu")
+        make_optimizer(settings(), module, "cpu")
 
 
 def test_small_updates_are_not_lost(tmp_path, tiny_model, september):
@@ -426,7 +427,7 @@ def test_a_killed_process_leaves_what_the_next_one_needs(tmp_path, tiny_model, s
     program = tmp_path / "program.py"
     program.write_text(PROGRAM.replace("CHANGES", repr(changes)))
     words = [sys.executable, str(program), str(tiny_model), str(september), str(tmp_path / "out")]
-    killed = subprocess.run([*words, "12"], capture_output=True, check=False, timeout=100)  # noqa: S603 - our own script
+    killed = subprocess.run([*words, "12"], capture_output=True, check=False, timeout=100)
     assert killed.returncode == -9, killed.stderr.decode()[-2000:]
     assert not (tmp_path / "out" / "run.json").exists()
     train.run(settings(checkpoint_every=5), Inputs(tiny_model, september), tmp_path / "out")
