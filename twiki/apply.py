@@ -22,7 +22,16 @@ from twiki.context import Context
 from twiki.records import Change, ChangeKind, ContentModel, Entity, Revision
 from twiki.state.codec import Held, decode_entity, encode
 from twiki.state.contents import Texts, patch, whole
-from twiki.state.ledger import Entry, EntryKind, fold, hidden_revisions, is_late, union
+from twiki.state.ledger import (
+    Entry,
+    EntryKind,
+    fold,
+    follows,
+    hidden_revisions,
+    is_folded,
+    is_late,
+    union,
+)
 from twiki.state.subject import Subject
 from twiki.state.survey import Survey, survey
 from twiki.text.siteinfo import SiteInfo, redirect_target
@@ -51,8 +60,9 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
 def apply(subject: Subject, revision: Revision, context: Context) -> Applied:
     """Work one revision into what is held of its page or entity."""
     entries = _entries(revision, context)
-    ledger = union(subject.held.entries, entries)
-    if ledger and ledger[0].effective < context.boundaries[0]:
+    held = subject.held.entries
+    ledger = (*held, *entries) if follows(held, entries) else union(held, entries)
+    if not is_folded(ledger, context.boundaries[0]):
         ledger = fold(ledger, context.boundaries[0])
     if ledger == subject.held.entries and not _brings(subject, revision):
         return Applied(held=subject.held, changed=False)

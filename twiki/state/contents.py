@@ -23,6 +23,7 @@ Loader = Callable[[int], bytes | None]
 _LONGEST_CHAIN = 1000
 """A chain has a link for each boundary that is kept."""
 _MAX_BYTES = 256 << 20
+_RUN = 64
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[int, list[str | tuple[int, int]]])
 _compressor = zstandard.ZstdCompressor(level=1)
@@ -71,14 +72,13 @@ class Texts:
             chain, at = [], rev
             while known is None:
                 base, parts = self._read(at, rev)
-                chain.append(parts)
+                chain.append((at, parts))
                 known = self._blocks.get(base, None if base else ())
                 at = base
                 if len(chain) > _LONGEST_CHAIN:
                     raise StateCorrupt(f"the text of revision {rev} refers in a circle")
-            for parts in reversed(chain):
-                known = _applied(parts, known)
-            self._blocks[rev] = known
+            for of, parts in reversed(chain):
+                self._blocks[of] = known = _applied(parts, known)
         return known
 
     def _read(self, rev: int, asked: int) -> tuple[int, list[str | tuple[int, int]]]:
@@ -97,7 +97,9 @@ def _decode(data: bytes) -> tuple[int, list[str | tuple[int, int]]]:
         raise StateCorrupt(f"a stored text cannot be read: {error}") from error
 
 
-def _applied(parts: Sequence[str | tuple[int, int]], base: Sequence[str]) -> tuple[str, ...]:
+def _applied(parts: Sequence[str | tuple[int, int]], base: tuple[str, ...]) -> tuple[str, ...]:
+    if not base:
+        return tuple(part for part in parts if isinstance(part, str))
     out: list[str] = []
     for part in parts:
         if isinstance(part, str):
@@ -110,13 +112,9 @@ def _applied(parts: Sequence[str | tuple[int, int]], base: Sequence[str]) -> tup
 
 def _parts(blocks: Sequence[str], base: Sequence[str]) -> list[str | tuple[int, int]]:
     """Runs of base blocks and new blocks: equal ends first, then what lies between."""
-    shared = min(len(blocks), len(base))
-    head = 0
-    while head < shared and blocks[head] == base[head]:
-        head += 1
-    tail = 0
-    while tail < shared - head and blocks[-1 - tail] == base[-1 - tail]:
-        tail += 1
+    blocks, base = tuple(blocks), tuple(base)
+    head = _equal(blocks, base)
+    tail = min(_equal(blocks[::-1], base[::-1]), len(blocks) - head, len(base) - head)
     runs: list[str | tuple[int, int]] = [(0, head)] if head else []
     where: Mapping[str, int] = {base[i]: i for i in range(len(base) - tail - 1, head - 1, -1)}
     for block in blocks[head : len(blocks) - tail]:
@@ -131,3 +129,14 @@ def _parts(blocks: Sequence[str], base: Sequence[str]) -> list[str | tuple[int, 
     if tail:
         runs.append((len(base) - tail, tail))
     return runs
+
+
+def _equal(these: tuple[str, ...], those: tuple[str, ...]) -> int:
+    """How many items both begin with; runs of the same objects are passed over at once."""
+    size = min(len(these), len(those))
+    at = 0
+    while at < size and these[at : at + _RUN] == those[at : at + _RUN]:
+        at += _RUN
+    while at < size and these[at] == those[at]:
+        at += 1
+    return min(at, size)

@@ -90,6 +90,16 @@ def union(entries: Sequence[Entry], more: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(sorted(merged.values(), key=_place))
 
 
+def follows(entries: Sequence[Entry], more: Sequence[Entry]) -> bool:
+    """Whether ``more`` is one new revision after all of a ledger: their union is both, joined."""
+    if len(more) != 1 or more[0].kind is not EntryKind.REVISION:
+        return False
+    rev = more[0].rev
+    if any(e.rev == rev and e.kind is EntryKind.REVISION for e in entries):
+        return False
+    return not entries or _place(entries[-1]) < _place(more[0])
+
+
 def standing(
     entries: Sequence[Entry], at: int, *, known: int | None = None, pins: bool = False
 ) -> Standing | None:
@@ -103,6 +113,8 @@ def standing(
             its own start.
         pins: policy ``dump``: the revision of the dump for ``at`` stands, whatever its time.
     """
+    if len(entries) == 1 and (alone := _alone(entries[0], at, known)) is not None:
+        return alone
     usable = [e for e in entries if known is None or e.epoch <= known]
     if pins:
         for entry in usable:
@@ -126,6 +138,16 @@ def standing(
         if cut.rev in candidates:
             candidates[cut.rev] = _dated(candidates[cut.rev], entries)
     return _of(_newest(candidates), None, usable, at)
+
+
+def _alone(entry: Entry, at: int, known: int | None) -> Standing | None:
+    """What a ledger's only entry says, where that is plain to see: most pages and entities."""
+    plain = entry.kind is EntryKind.REVISION and entry.boundary is None and entry.rev
+    if not plain or entry.effective >= at or entry.title is None:
+        return None
+    if known is not None and entry.epoch > known:
+        return None
+    return Standing(entry.rev, entry.rev_ms, entry.title, entry.namespace, entry.redirect)
 
 
 def is_late(entry: Entry) -> bool:
@@ -173,6 +195,24 @@ def fold(entries: Sequence[Entry], before: int) -> tuple[Entry, ...]:
         moment = max(e.effective for e in old)
         base.append(Entry(kind=EntryKind.VISIBILITY, effective=moment, revs=hidden, visible=False))
     return union(base, kept)
+
+
+def is_folded(entries: Sequence[Entry], before: int) -> bool:
+    """Whether :func:`fold` would change nothing: at most one entry, a bare one, is so old."""
+    if not entries or entries[0].effective >= before:
+        return True
+    first = entries[0]
+    bare = first.kind is EntryKind.REVISION and first == Entry(
+        kind=first.kind,
+        effective=first.effective,
+        rev=first.rev,
+        rev_ms=first.rev_ms,
+        title=first.title,
+        namespace=first.namespace,
+        redirect=first.redirect,
+    )
+    told = first.rev > 0 and first.title is not None and first.redirect is not None
+    return bare and told and (len(entries) == 1 or entries[1].effective >= before)
 
 
 _IMPORT_MS = 24 * 3600 * 1000

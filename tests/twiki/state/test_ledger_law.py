@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from twiki.state import codec
-from twiki.state.ledger import FOREVER, EntryKind, fold, hidden_revisions, standing, union
+from twiki.state.ledger import (
+    FOREVER,
+    EntryKind,
+    fold,
+    follows,
+    hidden_revisions,
+    is_folded,
+    standing,
+    union,
+)
 
 TIMES = st.integers(1, 12).map(lambda n: n * 10)
 REVS = st.integers(1, 6)
@@ -67,6 +76,28 @@ def test_union_is_idempotent(a):
     once = union((), a)
     assert union(once, a) == once
     assert union(once, once) == once
+
+
+@given(LEDGERS, entries())
+def test_what_follows_a_ledger_is_joined_to_it(a, more):
+    ledger = union((), a)
+    if follows(ledger, [more]):
+        assert union(ledger, [more]) == (*ledger, more)
+
+
+@given(LEDGERS, st.sampled_from(BOUNDARIES))
+def test_what_is_folded_is_left_as_it_is(a, before):
+    ledger = union((), a)
+    folded = fold(ledger, before)
+    if is_folded(ledger, before):
+        assert folded == ledger
+    assert fold(folded, before) == folded
+
+
+def test_a_bare_revision_before_the_boundary_is_folded_and_a_full_one_not():
+    bare = entry(EntryKind.REVISION, 10, 1)
+    assert is_folded((bare, entry(EntryKind.REVISION, 40, 2, parent=1)), 30)
+    assert not is_folded((entry(EntryKind.REVISION, 10, 1, parent=7),), 30)
 
 
 @given(LEDGERS.flatmap(lambda ledger: st.tuples(st.just(ledger), st.permutations(ledger))))
