@@ -10,7 +10,8 @@ import dataclasses
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_type_hints
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from twiki.errors import ConfigError
 
@@ -173,12 +174,34 @@ def replace(settings: TrainSettings, changes: dict[str, Any]) -> TrainSettings:
         if part is None or not known:
             raise ConfigError(f"trainer setting {name!r} does not exist")
         if rest:
-            parts.setdefault(head, {})[rest] = value
+            fitted = _fitted(name, get_type_hints(type(part))[rest], value)
+            parts.setdefault(head, {})[rest] = fitted
         else:
-            top[head] = value
+            top[head] = _fitted(name, get_type_hints(TrainSettings)[head], value)
     for head, values in parts.items():
         top[head] = dataclasses.replace(getattr(settings, head), **values)
     return dataclasses.replace(settings, **top)
+
+
+def _fitted(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401 - values of any setting
+    """``value`` as ``kind`` has it: an int may be a float, a list a tuple.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    if get_origin(kind) is Literal:
+        fits = value in get_args(kind)
+    elif isinstance(kind, UnionType):
+        return None if value is None else _fitted(name, get_args(kind)[0], value)
+    elif get_origin(kind) is tuple and isinstance(value, list | tuple):
+        return tuple(_fitted(name, get_args(kind)[0], item) for item in value)
+    elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    else:
+        fits = type(value) is kind
+    if not fits:
+        raise ConfigError(f"trainer setting {name}: expected {kind}, found {value!r}")
+    return value
 
 
 def as_dict(settings: TrainSettings) -> dict[str, Any]:
