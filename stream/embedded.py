@@ -280,13 +280,15 @@ class Embedded:
             if not isinstance(change, Change):
                 continue
             key = change_key(change)
-            if not self._seen.first(change):
+            if self._seen.first(change):
+                self.metrics.add(names.CHANGES, label=f"{change.wiki} {change.kind}")
+                if change.page_id is None and isinstance(item, Change):
+                    nameless[key] = step
+            else:
                 self.metrics.add(names.REPEATED)
                 step.work = None
                 if change.page_id is not None and key in nameless:
                     nameless.pop(key).work = change
-            elif change.page_id is None and isinstance(item, Change):
-                nameless[key] = step
         return todo
 
     def _apply(self, item: Revision | Failed | Canary | Rejected) -> None:

@@ -79,6 +79,7 @@ def stream(
     from stream.metrics import Metrics
     from stream.record import Recorder
     from stream.service import api, live
+    from stream.telling import FILE, Telling
     from twiki.engine import Engine
     from twiki.windows import calendar
 
@@ -93,6 +94,7 @@ def stream(
 
         def committed() -> None:
             exporter.run()
+            tell()
             show()
 
         contents: Contents = NoContents()
