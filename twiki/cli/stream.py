@@ -90,6 +90,7 @@ def stream(
         engine = Engine.open(store, chosen)
         exporter = Exporter(engine, state / FEED)
         show = stack.enter_context(status_line(engine, None if replay else clock))
+        tell = Telling(metrics, state / FILE, clock)
         windows = _Windows(engine, chosen, config, datasets)
 
         def committed() -> None:
@@ -119,6 +120,7 @@ def stream(
         chunks = _chunks(stack, embedded, chosen, replay, begin, clock)
         embedded.run(chunks, until=calendar.moment(until) if until else None)
         exporter.run()
+        tell(at_once=True)
         told = {
             "watermark": engine.watermark,
             "windows_closed": windows.closed,
