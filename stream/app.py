@@ -88,12 +88,17 @@ def state_app(
     return app
 
 
-def hydrator_app(settings: Settings, folder: Path, contents: Fetching) -> faust.App:
+def hydrator_app(
+    settings: Settings,
+    folder: Path,
+    contents: Fetching,
+    after: Callable[[int], None] = lambda _step: None,
+) -> faust.App:
     """The application that fetches contents: ``changes`` and ``needs`` → ``revisions-*``."""
     config = settings.kafka
     app = _app(config, Role.HYDRATOR, folder, fence=False)
     sources = (name_of(Topic.CHANGES, config), name_of(Topic.NEEDS, config))
-    hydration = Hydration(settings, contents, lambda messages: _tell(app, config, messages))
+    hydration = Hydration(settings, contents, lambda messages: _tell(app, config, messages), after)
     batches = Batches[faust.EventT[bytes]](
         lambda events: hydration([_taken(event) for event in events]),
         config.batch_records,

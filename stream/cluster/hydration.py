@@ -65,13 +65,21 @@ class Hydration:
     Args:
         contents: makes the client of the API for this worker's share of the budget.
         tell: sends messages and returns when all are acknowledged.
+        after: called with 1 when all is written and nothing acknowledged yet (for tests).
     """
 
-    def __init__(self, settings: Settings, contents: Fetching, tell: Tell) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        contents: Fetching,
+        tell: Tell,
+        after: Callable[[int], None] = lambda _step: None,
+    ) -> None:
         self._wiki = settings.wiki
         self._config = settings.kafka
         self._make = contents
         self._tell = tell
+        self._after = after
         self._share = 0.0
         self._contents: Contents | None = None
 
@@ -102,6 +110,7 @@ class Hydration:
         ]
         if barriers:
             await self._tell(barriers)
+        self._after(1)
         for event in events:
             event.ack()
 

@@ -50,6 +50,7 @@ def run(
     clock: Clock | None = None,
     after: Callable[[int], None] = lambda _step: None,
     contents: Fetching | None = None,
+    loglevel: str = "WARNING",
 ) -> None:
     """Work for one role until SIGTERM or SIGINT.
 
@@ -57,6 +58,7 @@ def run(
         folder: local state; a folder a worker.
         after: called after each step of a commit.
         contents: where the hydrator fetches; None: the API of the settings.
+        loglevel: of Faust.
 
     Raises:
         ConfigError: the brokers refuse our user, or TLS does not fit.
@@ -70,12 +72,12 @@ def run(
     if role is Role.HYDRATOR:
         topic_ids(settings.kafka)
         where.mkdir(exist_ok=True)
-        app = hydrator_app(settings, where, contents or _api(settings, clock))
+        app = hydrator_app(settings, where, contents or _api(settings, clock), after)
     else:
         made = _settled(settings, role, backoff, clock)
         clear_stale(where, made.changelog)
         app = state_app(settings, role, where, generation=made.generation, after=after)
-    _run(app)
+    _run(app, loglevel)
 
 
 def _settled(settings: Settings, role: Role, backoff: Backoff, clock: Clock) -> TopicsRecord:
@@ -123,8 +125,8 @@ def _api(settings: Settings, clock: Clock) -> Fetching:
     return make
 
 
-def _run(app: faust.App) -> None:
-    worker = faust.Worker(app, loglevel="WARN", redirect_stdouts=False, quiet=True)
+def _run(app: faust.App, loglevel: str) -> None:
+    worker = faust.Worker(app, loglevel=loglevel, redirect_stdouts=False, quiet=True)
     stopped = threading.Event()
 
     def stop(_signal: int, _frame: object) -> None:

@@ -10,18 +10,22 @@ import subprocess
 import sys
 import time
 import uuid
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 import pytest
+from kafka import TopicPartition
 
 from stream.backoff import Backoff
+from stream.bridge import Bridge
 from stream.clock import SystemClock
-from stream.cluster import localbroker
-from stream.cluster.admin import create_topics
+from stream.cluster import localbroker, state
+from stream.cluster.admin import create_topics, read_all
 from stream.cluster.changelogs import gathered
-from stream.cluster.client import consumer
+from stream.cluster.client import admin, consumer, producer
 from stream.cluster.feeding import feed
+from stream.cluster.steps import Steps
 from stream.cluster.windows import cut_window, fill
 from stream.embedded import Embedded, chunked
 from stream.hydrate import Hydrator
@@ -33,11 +37,12 @@ from stream.record import Recorder
 from stream.service import live_source
 from stream.position import Positions
 from stream.settings import Settings, read_settings
-from stream.topics import Role, Topic, name_of
+from stream.topics import REVISIONS, Role, Topic, decode_revision, group_of, name_of
 from twiki.context import build
 from twiki.engine import Engine
 from twiki.state.kv import MemoryKeyValues
 from twiki.state.store import Store
+from twiki.times import to_ms
 from twiki.windows.bootstrap import bootstrap
 from twiki.windows.dataset import data_bytes
 from twiki.windows.publishing import cut_closed
@@ -226,6 +231,15 @@ class Cluster:
             as_of=self.world.boundaries[0],
         )
 
+    def bridge_again(self):
+        """A bridge that has lost its position: everything is sent once more."""
+        bridge = Bridge(
+            self.settings,
+            producer(self.config),
+            first=to_ms(self.world.boundaries[0]),
+        )
+        bridge.run(chunked(self.items, 500))
+
     # --- processes ---
 
     def start(self, role, name=None, **options):
@@ -250,6 +264,12 @@ class Cluster:
         for role in Role:
             self.start(role)
 
+    def begin(self):
+        """Topics, the dump, and all events in ``changes``: ready for workers."""
+        self.create()
+        self.fill()
+        self.bridge()
+
     def kill(self, name):
         process = self.processes.pop(str(name))
         process.send_signal(signal.SIGKILL)
@@ -273,20 +293,20 @@ class Cluster:
 
     def lag(self, role):
         """Records that the role's group has not committed, over its topics."""
-        from stream.topics import REVISIONS, group_of
+        return self._offsets(role)[1]
 
+    def _offsets(self, role):
         topics = [Topic.CHANGES, Topic.NEEDS] if role is Role.HYDRATOR else [REVISIONS[role]]
         reader = consumer(self.config, group_id=group_of(role, self.config))
         try:
-            from kafka import TopicPartition
-
             parts = [
                 TopicPartition(name_of(topic, self.config), number)
                 for topic in topics
                 for number in range(self.config.partitions)
             ]
             ends = reader.end_offsets(parts)
-            return sum(ends[part] - (reader.committed(part) or 0) for part in parts)
+            done = {part: reader.committed(part) or 0 for part in parts}
+            return sum(done.values()), sum(ends[part] - done[part] for part in parts)
         finally:
             reader.close()
 
@@ -306,7 +326,22 @@ class Cluster:
                     self.start(self.roles[name], name)
             time.sleep(poll)
         logs = "\n".join(f"--- {n}\n{self.log(n)[-3000:]}" for n in self.processes)
-        raise AssertionError(f"not within {seconds} s; restarts {self.restarts}\n{logs}")
+        offsets = {str(role): self._offsets(role) for role in Role}
+        raise AssertionError(f"not within {seconds} s; {offsets} {self.restarts}\n{logs}")
+
+    def wait_for_end(self, name, seconds=PATIENCE):
+        """Until the process ended by itself; its exit code."""
+        return self.processes.pop(str(name)).wait(timeout=seconds)
+
+    def committed(self, role):
+        """Records that the role's group has committed."""
+        return self._offsets(role)[0]
+
+    def members(self, role):
+        """Workers in the role's group."""
+        with admin(self.config) as client:
+            group = group_of(role, self.config)
+            return len(client.describe_groups([group])[group]["members"])
 
     def settled(self):
         """Everything told has been worked in."""
@@ -316,6 +351,46 @@ class Cluster:
         self.wait_for(self.settled, seconds)
         # Needs that the last batch told are on their way round once more.
         self.wait_for(self.settled, seconds)
+
+    def told(self):
+        """The live feed: every record by its id; equal ids must carry equal records."""
+        found = {}
+        for topic in (Topic.SENTENCES, Topic.FACTS):
+            for row in read_all(self.config, topic):
+                told = msgspec.json.decode(row.value)
+                assert found.setdefault(told["id"], told) == told
+        return found
+
+    def dead(self):
+        """Dead letters by reason."""
+        letters = [msgspec.json.decode(row.value) for row in read_all(self.config, Topic.DEAD)]
+        return {letter["id"]: letter["reason"] for letter in letters}
+
+    def undisturbed(self):
+        """The ids that a worker tells to which nothing ever happens, over the same revisions."""
+        steps, ids = Steps(self.settings), set()
+        for role in REVISIONS:
+            states = defaultdict(dict)
+            for row in read_all(self.config, REVISIONS[role]):
+                if row.value is None:
+                    continue
+                held = states[row.partition]
+                number = state.number(0, row.offset)
+                step = steps.take(number, row.key, decode_revision(row.value), held.get)
+                held.update(step.puts)
+                told = [m for m in step.told if m.topic in (Topic.SENTENCES, Topic.FACTS)]
+                ids |= {msgspec.json.decode(message.value)["id"] for message in told}
+        return ids
+
+    def check(self, embedded):
+        """The law: after whatever happened, nothing is missing and the dataset is the same."""
+        _, expected = embedded
+        assert set(self.told()) == self.undisturbed()
+        assert self.cut() == expected
+
+    def start_slowly(self):
+        """Small batches, so that a kill finds work under way."""
+        self.reconfigure(batch_records=16)
 
     def cut(self):
         """Data bytes of the window's dataset, cut from the changelogs."""
