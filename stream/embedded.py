@@ -169,6 +169,11 @@ class Embedded:
         """End after the chunk at hand; what it applied is written."""
         self._stopping = True
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it is asked to end, or its contents are."""
+        return self._stopping
+
     def run(self, chunks: Iterable[Sequence[Item]], *, until: datetime | None = None) -> None:
         """Apply chunk after chunk: see :func:`chunked` and :mod:`stream.reader`.
 

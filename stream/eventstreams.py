@@ -100,6 +100,12 @@ class EventStreams:
         if connection is not None:
             connection.interrupt()
 
+    def reconnect(self) -> None:
+        """End the connection at hand, from another thread; the iteration goes on with a new one."""
+        connection = self._connection
+        if connection is not None:
+            connection.interrupt()
+
     @property
     def _ends(self) -> bool:
         return self._stopped or self._clock.stopped

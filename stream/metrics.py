@@ -51,6 +51,17 @@ UNREACHABLE = Metric(
 )
 REREAD = Metric("twiki_reread_total", "Pages and entities read again.", "counter")
 QUEUE = Metric("twiki_reconcile_queue", "Pages and entities to be read again.", "gauge")
+SILENT = Metric("twiki_kind_silent", "1: overdue against its own history.", "gauge", "kind")
+DATASETS = Metric("twiki_datasets_total", "Dataset versions written, by why.", "counter", "why")
+WINDOWS_OPEN = Metric(
+    "twiki_windows_unreconciled", "Closed windows that no dump was reconciled with.", "gauge"
+)
+TRAININGS = Metric("twiki_trainings_total", "Trainings that ended, by outcome.", "counter", "end")
+TROUBLE = Metric(
+    "twiki_trouble_total", "Work of the service put off by an error.", "counter", "what"
+)
+STEP = Metric("twiki_step_seconds", "Unix time of the engine's last step.", "gauge")
+DISK_FREE = Metric("twiki_disk_free_bytes", "Room beside the state.", "gauge")
 BUFFERED = Metric("twiki_reorder_buffered", "Changes in the reorder buffer.", "gauge")
 
 METRICS: tuple[Metric, ...] = tuple(

@@ -19,6 +19,7 @@ class Reader:
     Args:
         items: an endless or finite source, e.g. decoded EventStreams.
         stop: ends the source from outside; called by :meth:`close`.
+        reconnect: gives up the connection at hand.
         chunk: most items in one chunk.
         waiting: most chunks' worth of items read ahead.
     """
@@ -28,9 +29,11 @@ class Reader:
         items: Iterable[Item],
         stop: Callable[[], None],
         *,
+        reconnect: Callable[[], None] = lambda: None,
         chunk: int = 200,
         waiting: int = 10,
     ) -> None:
+        self.reconnect = reconnect
         self._items = items
         self._stop = stop
         self._chunk = chunk

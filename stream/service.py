@@ -47,7 +47,7 @@ def live_source(
         for frame in source:
             yield source.decode(frame, decoder)
 
-    reader = Reader(items(), source.stop)
+    reader = Reader(items(), source.stop, reconnect=source.reconnect)
     try:
         yield reader
     finally:

@@ -172,11 +172,47 @@ class KafkaConfig(Section, frozen=True, kw_only=True):
             raise ValueError("brokers must name at least one broker, e.g. 127.0.0.1:9092")
 
 
+class ServiceConfig(Section, frozen=True, kw_only=True):
+    """``[service]``: what `twiki run` does by itself, and how it is watched."""
+
+    dumps_site: str = "https://dumps.wikimedia.org"
+    """Where the dump of a window's end is waited for; empty: windows are not reconciled."""
+    dump_poll_seconds: float = 3600.0
+    dump_layout: Literal["classic", "content"] = "classic"
+    keep_dumps: bool = False
+    """Keep the files of a dump when its window is reconciled."""
+    correction_seconds: float = 86_400.0
+    """Event time between two versions that late events make of one window."""
+    suppression_seconds: float = 60.0
+    """Longest time until a hidden revision's datasets are withdrawn."""
+    sync_seconds: float = 5.0
+    """What a power cut may cost; a kill costs nothing."""
+    port: int = 9100
+    """Of /healthz, /readyz and /metrics, on loopback; 0 takes a free one."""
+    ready_lag_seconds: float = 900.0
+    """Above this lag /readyz says no."""
+    watchdog_seconds: float = 300.0
+    """Without an event for so long the connection is made anew."""
+    stall_seconds: float = 1800.0
+    """Without a step of the engine for so long /healthz says no."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run could use.
+
+        Raises:
+            ValueError: which msgspec reports with the path of the value.
+        """
+        for name in ("dump_poll_seconds", "watchdog_seconds", "stall_seconds"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above 0")
+
+
 class Settings(CoreConfig, frozen=True, kw_only=True):
     """All sections of the file that the streaming commands read."""
 
     stream: StreamConfig = StreamConfig()
     kafka: KafkaConfig = KafkaConfig()
+    service: ServiceConfig = ServiceConfig()
     trainer: dict[str, Any] = msgspec.field(default_factory=dict)
     """Checked by the trainer, which the edge does not know."""
 
@@ -206,6 +242,11 @@ def read_settings(
     if password := environ.get("TWIKI_KAFKA_PASSWORD"):
         kafka = msgspec.structs.replace(kafka, password=password)
     return msgspec.structs.replace(settings, stream=stream, kafka=kafka)
+
+
+def notify_socket(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Where systemd listens for signs of life; None: nobody does."""
+    return environ.get("NOTIFY_SOCKET") or None
 
 
 def user_agent(stream: StreamConfig) -> str:

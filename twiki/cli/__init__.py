@@ -18,6 +18,7 @@ from twiki.errors import TwikiError
 TOPICS = (
     "demo",
     "stream",
+    "run",
     "bootstrap",
     "window",
     "cluster",

@@ -12,6 +12,9 @@ from twiki.windows.cut import NOTHING, Beside, CutReport, cut
 from twiki.windows.dataset import Run
 from twiki.windows.reconcile import Progress, Reconciled, reconcile
 
+RECONCILED = "reconciled with the dump"
+"""Why there is a version after the first one."""
+
 
 def _silent(_stage: str, _more: int) -> None:
     """No display."""
@@ -72,7 +75,7 @@ def reconcile_and_cut(
         root,
         run=Run(engine=source, policy=policy, sources=sources, details=_positions(engine)),
         reconcile=report.report(),
-        corrects="reconciled with the dump",
+        corrects=RECONCILED,
         beside=beside,
         progress=progress,
     )
