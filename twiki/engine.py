@@ -309,7 +309,8 @@ class Engine:
             detail = f"{key} revision {revision.change.rev_id}: {applied.problem}"
             self.dead_letter(DeadLetter(reason="bad_content", detail=detail))
         start = context.window_start(to_ms(revision.change.effective_time))
-        for output in applied.outputs:
+        # What lies before the oldest boundary belongs to no window that is kept.
+        for output in applied.outputs if start is not None else ():
             self.tell(start or 0, output)
         if applied.changed and suppression.concerns(subject.held, revision.change):
             self._counts["withheld"] += suppression.withhold(self, key, revision.change)
