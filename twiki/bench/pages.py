@@ -137,12 +137,6 @@ def edited(old: Page, kind: Kind, seed: int | str, before: Page | None = None) -
     return _with(old, {at: tuple(part)})
 
 
-def rewritten(old: Page, seed: int | str) -> Page:
-    """``old`` with every sentence another one."""
-    draw = random.Random(f"rewrite {seed}")
-    return _with(old, {n: _rewritten(part, draw) for n, part in enumerate(old.parts)})
-
-
 def _rewritten(part: Sequence[str], draw: random.Random) -> tuple[str, ...]:
     if part[0].startswith(("=", "*")):
         return tuple(part)

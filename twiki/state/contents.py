@@ -9,7 +9,8 @@ Format, behind the version byte of :mod:`twiki.state.codec`: one zstd frame of a
 ``[0, [block, …]]`` or ``[base revision, [[first, count] | block, …]]``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import msgspec
 import zstandard
@@ -24,6 +25,8 @@ _LONGEST_CHAIN = 1000
 """A chain has a link for each boundary that is kept."""
 _MAX_BYTES = 256 << 20
 _RUN = 64
+_SEARCHES = 8
+"""As many searches cost less than the hashes of all of a page's blocks."""
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(tuple[int, list[str | tuple[int, int]]])
 _compressor = zstandard.ZstdCompressor(level=1)
@@ -99,7 +102,7 @@ def _decode(data: bytes) -> tuple[int, list[str | tuple[int, int]]]:
 
 def _applied(parts: Sequence[str | tuple[int, int]], base: tuple[str, ...]) -> tuple[str, ...]:
     if not base:
-        return tuple(part for part in parts if isinstance(part, str))
+        return cast("tuple[str, ...]", tuple(parts))  # nothing to refer to
     out: list[str] = []
     for part in parts:
         if isinstance(part, str):
@@ -116,27 +119,65 @@ def _parts(blocks: Sequence[str], base: Sequence[str]) -> list[str | tuple[int, 
     head = _equal(blocks, base)
     tail = min(_equal(blocks[::-1], base[::-1]), len(blocks) - head, len(base) - head)
     runs: list[str | tuple[int, int]] = [(0, head)] if head else []
-    where: Mapping[str, int] = {base[i]: i for i in range(len(base) - tail - 1, head - 1, -1)}
-    for block in blocks[head : len(blocks) - tail]:
-        at = where.get(block)
-        last = runs[-1] if runs else None
-        if at is None:
+    blocks, base = blocks[: len(blocks) - tail], base[: len(base) - tail]
+    find = _finder(base, head)
+    at, due = head, head  # the next block, and the one of the base that would carry on
+    while at < len(blocks):
+        block = blocks[at]
+        found = due
+        if base[due : due + 1] != (block,):
+            replaced = base[due + 1 : due + 2] == (block,)  # one was, or was taken out
+            found = due + 1 if replaced else find(block)
+        if found < 0:
             runs.append(block)
-        elif isinstance(last, tuple) and last[0] + last[1] == at:
-            runs[-1] = (last[0], last[1] + 1)
+            at += 1
+            continue
+        count = _equal(blocks, base, at, found)
+        last = runs[-1] if runs else None
+        if isinstance(last, tuple) and sum(last) == found:
+            runs[-1] = (last[0], last[1] + count)
         else:
-            runs.append((at, 1))
+            runs.append((found, count))
+        at, due = at + count, found + count
     if tail:
-        runs.append((len(base) - tail, tail))
+        runs.append((len(base), tail))
     return runs
 
 
-def _equal(these: tuple[str, ...], those: tuple[str, ...]) -> int:
-    """How many items both begin with; runs of the same objects are passed over at once."""
-    size = min(len(these), len(those))
+def _finder(base: tuple[str, ...], head: int) -> Callable[[str], int]:
+    """Where a block stands first from ``head`` on, -1: nowhere.
+
+    A few times it is searched for, from then on it is looked up.
+    """
+    asked = 0
+    where: dict[str, int] = {}
+
+    def find(block: str) -> int:
+        nonlocal asked
+        asked += 1
+        if asked <= _SEARCHES:
+            try:
+                return base.index(block, head)
+            except ValueError:
+                return -1
+        if not where:
+            where.update((base[i], i) for i in range(len(base) - 1, head - 1, -1))
+        return where.get(block, -1)
+
+    return find
+
+
+def _equal(these: tuple[str, ...], those: tuple[str, ...], first: int = 0, other: int = 0) -> int:
+    """How many items are equal from ``first`` and ``other`` on.
+
+    Runs of the same objects are passed over at once.
+    """
+    size = min(len(these) - first, len(those) - other)
     at = 0
-    while at < size and these[at : at + _RUN] == those[at : at + _RUN]:
+    while at < size and (
+        these[first + at : first + at + _RUN] == those[other + at : other + at + _RUN]
+    ):
         at += _RUN
-    while at < size and these[at] == those[at]:
+    while at < size and these[first + at] == those[other + at]:
         at += 1
     return min(at, size)

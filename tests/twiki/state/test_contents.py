@@ -31,6 +31,14 @@ def test_a_chain_of_patches_decodes_to_the_very_blocks(versions):
         assert read(stored, rev) == tuple(blocks)
 
 
+@given(st.permutations(range(24)), st.lists(st.integers(0, 40), max_size=30))
+def test_blocks_that_moved_much_and_came_twice_decode_to_the_very_blocks(moved, more):
+    old = [f"{n}\n" for n in range(24)] * 2
+    new = [f"{n}\n" for n in [*moved, *more]]
+    stored = {1: contents.whole(old), 2: contents.patch(new, 1, old)[0]}
+    assert read(stored, 2) == tuple(new)
+
+
 @given(BLOCKS, BLOCKS)
 def test_a_text_known_without_being_stored_can_be_referred_to(old, new):
     texts = Texts({2: contents.patch(new, 1, old)[0]}.get)
