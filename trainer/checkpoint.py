@@ -71,7 +71,7 @@ def load(
     """
     state = files.read_json(checkpoint.folder / "state.json")
     for part, expected in fingerprint.items():
-        if (found := state.get("fingerprint", {}).get(part)) != expected:
+        if (found := state.get("fingerprint", {}).get(part, "")) != expected:
             raise TrainerError(
                 f"{checkpoint.folder}: a checkpoint of another {part} "
                 f"({str(found)[:12]}, now {expected[:12]}); continue with the old {part}, "

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from trainer import files, tokenizer
+from trainer.dataset import Folder
 from twiki.errors import DatasetError
 
 IGNORE = -100
@@ -170,6 +171,26 @@ def prepare(
         }
         files.write_json(aside / "header.json", header)
     return Tokens(folder, header, sequence)
+
+
+def prepare_all(
+    folders: Sequence[Folder],
+    words: Any,  # noqa: ANN401 - transformers ships no types
+    cache: Path,
+    sequence: int,
+) -> list[Tokens]:
+    """Tokens of each folder's text, below ``cache``, by the hashes of text and tokenizer."""
+    known = tokenizer.digest(words)[:16]
+    return [
+        prepare(
+            folder.texts(),
+            words,
+            cache / f"{folder.digest[:16]}-{known}",
+            text_digest=folder.digest,
+            sequence=sequence,
+        )
+        for folder in folders
+    ]
 
 
 def _batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:

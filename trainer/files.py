@@ -80,8 +80,10 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock file ``path``; the system lets go of it when the process dies.
+
+    ``wait``: until another process lets go of it, instead of failing.
 
     Raises:
         TrainerError: another process holds it.
@@ -89,7 +91,7 @@ def locked(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise TrainerError(
                 f"{path}: another process works on this run; wait for it or stop it"

@@ -16,7 +16,7 @@ def finished(done: Path, fingerprint: dict[str, str]) -> dict[str, Any]:
     """
     record = files.read_json(done)
     for part, value in fingerprint.items():
-        if record["fingerprint"].get(part) != value:
+        if record["fingerprint"].get(part, "") != value:
             raise TrainerError(
                 f"{done}: finished with another {part}; a run is trained once: choose another "
                 "runs folder to train it differently"

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from trainer import checkpoint, cost, dataset, device, files, methods, model, record, tokenizer
 from trainer.config import TrainSettings, as_dict
-from trainer.data import IGNORE, Batch, Mixture, Tokens, document_mask, micro_batches, prepare
+from trainer.data import IGNORE, Batch, Mixture, document_mask, micro_batches, prepare_all
 from trainer.methods.protocol import Method, Plan
 from trainer.optimizer import make_optimizer
 from trainer.processes import World, world
@@ -101,16 +101,19 @@ def run(
             "model": model.weights_digest(inputs.start),
             "data": files.sha256_text(" ".join(f.digest for f in folders)),
             "tokenizer": tokenizer.digest(language.tokenizer),
+            "anchor": _anchor(settings, inputs),
         }
         if (out / "run.json").exists():
             return record.finished(out / "run.json", fingerprint)
         _check_fit(settings, language.module, old=len(folders) > 1)
 
         # 2. Text to tokens; the first process does it, the others read.
+        cache = inputs.cache or out / "tokens"
         if me.first:
-            _tokens(folders, language, inputs.cache or out / "tokens", settings)
+            with files.locked(cache / "lock", wait=True):
+                prepare_all(folders, language.tokenizer, cache, settings.sequence)
         me.barrier()
-        new, *old = _tokens(folders, language, inputs.cache or out / "tokens", settings)
+        new, *old = prepare_all(folders, language.tokenizer, cache, settings.sequence)
         ratio = settings.review.ratio * settings.review.decay**inputs.windows_before
         mixture = Mixture(new, old if ratio else (), ratio=ratio, seed=settings.seed)
 
@@ -378,20 +381,8 @@ def _check_fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None
         raise TrainerError(f"{settings.method}: review.ratio is set but no old text was given")
 
 
-def _tokens(
-    folders: Sequence[dataset.Folder],
-    language: model.LanguageModel,
-    cache: Path,
-    settings: TrainSettings,
-) -> list[Tokens]:
-    words = tokenizer.digest(language.tokenizer)[:16]
-    return [
-        prepare(
-            folder.texts(),
-            language.tokenizer,
-            cache / f"{folder.digest[:16]}-{words}",
-            text_digest=folder.digest,
-            sequence=settings.sequence,
-        )
-        for folder in folders
-    ]
+def _anchor(settings: TrainSettings, inputs: Inputs) -> str:
+    """The hash of RecAdam's anchor where it is not the start."""
+    if settings.recadam.anchor == "previous" or inputs.initial is None:
+        return ""
+    return model.weights_digest(inputs.initial)
