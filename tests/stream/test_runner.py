@@ -129,7 +129,7 @@ def test_a_stop_ends_it_and_what_waits_is_read_again(world, tmp_path):
             datasets=tmp_path / "datasets",
             clock=SystemClock(),
             metrics=Metrics(),
-            tick=lambda: service.stop(),
+            tick=lambda: service.stop(),  # noqa: PLW0108 - it is made by this very call
         )
         done = threading.Thread(
             target=service.run, kwargs={"since": world.boundaries[0] - timedelta(minutes=10)}

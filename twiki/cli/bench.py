@@ -23,6 +23,10 @@ def bench(
     ] = None,
     tokens: Annotated[int | None, typer.Option(min=1, help="train: tokens to time.")] = None,
     out: Annotated[Path | None, typer.Option(help="study: folder to work in.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.0, help="soak: how long; whole rounds, at least one.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="soak: of the first round.")] = None,
 ) -> None:
     """Measure one part of the system on this machine and print the figures beside the budget.
 
@@ -39,7 +43,7 @@ def bench(
         for known in sorted(BENCHES):
             say(f"{known:<14} {BENCHES[known].about}")
         return
-    figures = run(name, model=model, tokens=tokens, out=out)
+    figures = run(name, model=model, tokens=tokens, out=out, minutes=minutes, seed=seed)
     give({"bench": name, "machine": machine(), "figures": figures})
     for figure in figures:
         budget = "" if figure.met is None else ("  met" if figure.met else "  MISSED")

@@ -29,6 +29,7 @@ BENCHES = {
     "reconcile": Bench("twiki.bench.reconcile", "an XML dump, beside its decompression"),
     "diff-dumps": Bench("twiki.bench.diff_dumps", "a pair of dumps, beside the reference's way"),
     "probes": Bench("twiki.bench.probes", "alignment and quality control of candidates"),
+    "soak": Bench("stream.bench_soak", "the service under every fault at once; 20 minutes"),
     "sse": Bench("stream.bench_sse", "SSE bytes to changes"),
     "train": Bench("twiki.cli.bench_train", "training, beside the Hugging Face Trainer"),
     "study": Bench("twiki.cli.bench_study", "the paper's claims on small worlds; 15 minutes"),

@@ -41,8 +41,8 @@ def run(
 
     Runs until Ctrl-C or SIGTERM; started again it goes on where it stood, whatever ended it.
     Dumps are waited for on the dumps site, late events and hidden texts become new versions,
-    [trainer] in the settings is started on each window in a process of its own. Health and
-    metrics are served on 127.0.0.1 (port of [service]); the log is one JSON object a line.
+    what the trainer section of the settings asks for is started in a process of its own.
+    Health and metrics are served on 127.0.0.1; the log is one JSON object a line.
 
     Example: TWIKI_CONTACT=me@example.org twiki run --state state --datasets datasets
 
