@@ -238,11 +238,13 @@ class WindowRecord(_Told, frozen=True, kw_only=True, tag="window"):
     """``windows``: a window closed, or a dataset of it was written."""
 
     event: str
-    """``closed`` or ``dataset``."""
+    """``closed``, ``dataset`` or ``trained``."""
     window: str
     wiki: str
     version: int | None = None
     folder: str | None = None
+    method: str | None = None
+    """``trained``: by which method."""
 
 
 class DeadRecord(_Told, frozen=True, kw_only=True, tag="dead"):

@@ -40,7 +40,7 @@ from twiki.state.store import Store
 from twiki.times import to_ms
 from twiki.windows import calendar
 from twiki.windows.bootstrap import Bootstrapped, bootstrap
-from twiki.windows.cut import CutReport, cut
+from twiki.windows.cut import NOTHING, Beside, CutReport, cut
 from twiki.windows.dataset import Run
 from twiki.windows.publishing import reconcile_and_cut
 from twiki.windows.reconcile import Progress, Reconciled
@@ -213,6 +213,7 @@ def cut_window(
     *,
     corrections: bool = False,
     contents: RevisionsById | None = None,
+    beside: Beside = NOTHING,
     progress: Progress = _silent,
 ) -> CutReport:
     """Cut a window that has closed in every partition, and announce the dataset.
@@ -220,6 +221,7 @@ def cut_window(
     Args:
         corrections: with what arrived after the window closed.
         contents: fetches revisions that the workers still lack; None: they are counted.
+        beside: what the cut may use beside the state.
 
     Raises:
         UsageError: the window has not closed everywhere, or the one before is not reconciled
@@ -241,6 +243,7 @@ def cut_window(
         root,
         run=Run(engine=SOURCE, policy=policy, details=_details(engine)),
         corrects="late events" if corrections else "",
+        beside=beside,
         progress=progress,
     )
     with Publisher(settings) as publisher:
@@ -258,6 +261,7 @@ def reconcile_window(
     *,
     sources: tuple[dict[str, Any], ...] = (),
     contents: RevisionsById | None = None,
+    beside: Beside = NOTHING,
     progress: Progress = _silent,
 ) -> tuple[Reconciled, CutReport]:
     """Reconcile a closed window, repair the workers' state, cut, and announce the dataset.
@@ -285,6 +289,7 @@ def reconcile_window(
             policy=policy,
             sources=sources,
             contents=contents,
+            beside=beside,
             progress=progress,
             source=SOURCE,
         )

@@ -187,5 +187,4 @@ def _children(commands: Sequence[Sequence[str]]) -> Iterator[list["subprocess.Po
 
 
 def _start(command: Sequence[str]) -> "subprocess.Popen[bytes]":
-    program = "from twiki.cli import main; main()"
-    return subprocess.Popen([sys.executable, "-c", program, *command])  # noqa: S603 - our own command
+    return subprocess.Popen([sys.executable, "-m", "twiki", *command])  # noqa: S603 - our own command

@@ -5,11 +5,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from twiki.cli.common import Config, Json, counting, give, say, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stream.settings import Settings
+    from stream.topics import WindowRecord
+    from twiki.windows.cut import Beside
 
 Brokers = Annotated[
     list[str] | None, typer.Option("--broker", help="Address of a broker, HOST:PORT; repeatable.")
@@ -26,6 +33,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(topics, name="topics")
     app.command("bridge")(bridge)
     app.command("worker")(worker)
+    app.command("listen")(listen)
 
 
 @contextmanager
@@ -187,6 +195,36 @@ def worker(
     )
 
 
+def listen(broker: Brokers = None, config: Config = None) -> None:
+    """Train on every dataset of the cluster that is announced, each method once.
+
+    Methods and models are those of [trainer] in the settings. Run it where the datasets lie.
+
+    Example: twiki listen --config twiki.toml
+    """
+    with needing_kafka():
+        from stream.listener import Listener
+    from stream.clock import SystemClock
+    from twiki.errors import ConfigError
+
+    chosen = settings(config, kafka__brokers=broker)
+    methods = tuple(chosen.trainer.get("on_close", ()))
+    if config is None or not methods:
+        raise ConfigError("nothing to train: --config with [trainer] on_close = [METHOD, …]")
+    clock = SystemClock()
+    _on_signals(clock.stop)
+    _log_to_stderr()
+    Listener(chosen, methods, lambda record, method: _train(record, method, config)).run(clock)
+
+
+def _train(record: "WindowRecord", method: str, config: Path) -> bool:
+    import subprocess
+
+    command = [sys.executable, "-m", "twiki", "train", record.folder or ""]
+    command += ["--methods", method, "--config", str(config)]
+    return subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode == 0  # noqa: S603 - our own command
+
+
 def _on_signals(stop: Any) -> None:  # noqa: ANN401 - a callable of no arguments
     import signal
 
@@ -198,3 +236,87 @@ def _log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
     for noisy in ("kafka", "aiokafka", "faust", "mode"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
+
+
+# --- what `twiki window --kafka` does ---------------------------------------------------------
+
+
+def cut_cluster(
+    chosen: "Settings",
+    name: str,
+    datasets: Path,
+    *,
+    corrections: bool,
+    labels: bool,
+    beside: "Callable[[object], Beside]",
+    as_json: bool,
+) -> None:
+    """Cut a window from the changelogs; revisions that the workers lack are fetched by id."""
+    with needing_kafka():
+        from stream.cluster.changelogs import gathered
+        from stream.cluster.windows import cut_window
+    from twiki.cli.sources import contents_for
+
+    with (
+        counting(f"cut {name}") as progress,
+        gathered(chosen, folder=datasets, progress=progress) as found,
+        contents_for(chosen, needed=True) as contents,
+    ):
+        report = cut_window(
+            chosen,
+            found,
+            name,
+            datasets,
+            corrections=corrections,
+            contents=contents,
+            beside=beside(contents if labels else None),
+            progress=progress,
+        )
+    say(f"{report.folder}: {report.counts['sentences']:,} diff sentences")
+    if as_json:
+        give(report)
+
+
+def reconcile_cluster(
+    chosen: "Settings",
+    name: str,
+    articles: "Sequence[Path]",
+    entities: "Sequence[Path]",
+    datasets: Path,
+    *,
+    sources: tuple[dict[str, Any], ...],
+    fetch: bool,
+    beside: "Callable[[object], Beside]",
+    as_json: bool,
+) -> Path:
+    """Reconcile a window of the cluster, and its workers' state; the dataset's folder."""
+    with needing_kafka():
+        from stream.cluster.changelogs import gathered
+        from stream.cluster.windows import reconcile_window
+    import msgspec
+
+    from twiki.cli.sources import contents_for
+
+    with (
+        counting(f"reconcile {name}") as progress,
+        gathered(chosen, folder=datasets, progress=progress) as found,
+        contents_for(chosen, needed=fetch) as contents,
+    ):
+        report, written = reconcile_window(
+            chosen,
+            found,
+            name,
+            articles,
+            entities,
+            datasets,
+            sources=sources,
+            contents=contents,
+            beside=beside(contents if fetch else None),
+            progress=progress,
+        )
+    pages = report.pages
+    say(f"{written.folder}: {pages.had:,} of {pages.in_dump:,} pages of the dump were known")
+    if as_json:
+        told: dict[str, Any] = msgspec.to_builtins(written, enc_hook=str)
+        give({**told, "reconcile": report.report()})
+    return written.folder

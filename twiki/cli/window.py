@@ -27,6 +27,10 @@ AllowEmpty = Annotated[
     typer.Option("--allow-empty-probes", help="Facts of which none became a probe are no error."),
 ]
 DATASETS = Path("datasets")
+STATE = Path("state")
+Kafka = Annotated[
+    bool, typer.Option("--kafka", help="The state of the cluster: its changelogs, not a folder.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -94,7 +98,7 @@ def close(name: Name, state: State, config: Config = None, as_json: Json = False
 
 def cut(
     name: Name,
-    state: State,
+    state: State = STATE,
     datasets: Datasets = DATASETS,
     corrections: Annotated[
         bool, typer.Option("--corrections", help="With what arrived after the window closed.")
@@ -105,6 +109,7 @@ def cut(
     corpus: Corpus = None,
     tokenizer: Tokens = None,
     allow_empty_probes: AllowEmpty = False,
+    kafka: Kafka = False,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -113,6 +118,7 @@ def cut(
     Runs beside a live worker: it reads, and writes only the dataset.
 
     Example: twiki window cut 2026-11 --state state --datasets datasets
+    Example: twiki window cut 2026-11 --kafka --datasets datasets
 
     With --json: {"window", "version", "folder", "counts", "pages_touched", "unread",
     "labels_fetched"}
@@ -126,6 +132,19 @@ def cut(
     from twiki.windows.dataset import Run
 
     chosen = settings(config)
+    if kafka:
+        from twiki.cli.cluster import cut_cluster
+
+        cut_cluster(
+            chosen,
+            name,
+            datasets,
+            corrections=corrections,
+            beside=lambda source: beside(corpus, tokenizer, source, empty=allow_empty_probes),
+            labels=labels,
+            as_json=as_json,
+        )
+        return
     with opened(state, reader=True) as store, counting(f"cut {name}") as progress:
         engine = reading(store, chosen)
         window = find_window(engine, name)
@@ -155,8 +174,8 @@ def cut(
 
 def reconcile(
     name: Name,
-    state: State,
     articles: Annotated[list[Path], typer.Option("--articles", help="The dump at its end.")],
+    state: State = STATE,
     entities: Annotated[
         list[Path] | None, typer.Option("--entities", help="Wikidata's JSON dump.")
     ] = None,
@@ -170,6 +189,7 @@ def reconcile(
     corpus: Corpus = None,
     tokenizer: Tokens = None,
     allow_empty_probes: AllowEmpty = False,
+    kafka: Kafka = False,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -194,6 +214,24 @@ def reconcile(
     files = layout.expand(articles)
     items = layout.expand(entities or [], "entities")
     sources = described(files, items)
+    if kafka:
+        from twiki.cli.cluster import reconcile_cluster
+
+        written = reconcile_cluster(
+            chosen,
+            name,
+            files,
+            items,
+            datasets,
+            sources=sources,
+            fetch=fetch,
+            beside=lambda source: beside(corpus, tokenizer, source, empty=allow_empty_probes),
+            as_json=as_json,
+        )
+        trained = training.start(chosen, config, "reconciled", written)
+        if trained is not None and not training.finish([trained]):
+            raise typer.Exit(1)
+        return
     with opened(state) as store, counting(f"reconcile {name}") as progress:
         reading(store, chosen)
         engine = Engine.open(store, chosen)
