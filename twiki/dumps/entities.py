@@ -25,7 +25,7 @@ from typing import Self
 import msgspec
 
 from twiki.dumps.compression import DumpFile, open_dump
-from twiki.dumps.lines import lines
+from twiki.dumps.lines import spans
 from twiki.errors import DumpError
 from twiki.records import Record
 
@@ -47,6 +47,8 @@ _EDGE = 512
 _SCALAR = rb'"(?:[^"\\]|\\.)*"|-?[\d.eE+]+|true|false|null'
 _HEAD = re.compile(rb'\{\s*(?:"\w+"\s*:\s*(?:' + _SCALAR + rb")\s*,\s*)*")
 _TAIL = re.compile(rb'(?:\s*,\s*"\w+"\s*:\s*(?:' + _SCALAR + rb"))*\s*\}[\s,]*")
+_HEAD_AS_USUAL = re.compile(rb'\{"type":"(?:item|property)","id":"([QP][1-9][0-9]*)"')
+_TAIL_AS_USUAL = re.compile(rb'"lastrevid":(\d{1,18}),"modified":"[^"\\]*"\},?\s*')
 _ID = re.compile(rb'"id"\s*:\s*"([A-Z][1-9][0-9]*)"')
 _REV = re.compile(rb'"lastrevid"\s*:\s*(\d{1,18})(?=\s*[,}])')
 
@@ -101,9 +103,9 @@ class EntityDump:
             DumpError: the file is damaged or cut, or too many lines are.
         """
         brackets = _Brackets(self.path)
-        for offset, line in lines(self.file):
+        for offset, text, start, end in spans(self.file):
             if skip is not None and brackets.inside:
-                known = known_revision(line)
+                known = known_revision(text, start, end)
                 if known is not None and skip(*known):
                     self.lines += 1
                     self.skipped += 1
@@ -111,7 +113,7 @@ class EntityDump:
                 asked = known is not None
             else:
                 asked = False
-            if body := brackets.taken_from(offset, line):
+            if body := brackets.taken_from(offset, text[start:end]):
                 yield from self._line(offset, body, None if asked else skip)
         brackets.end(self.lines)
         if self.damaged_lines > 1 and self.damaged_lines * DAMAGED_IN > self.lines:
@@ -235,12 +237,20 @@ def open(path: Path) -> EntityDump:  # noqa: A001 (as gzip.open is)
     return EntityDump(path)
 
 
-def known_revision(line: bytes) -> tuple[str, int] | None:
+def known_revision(text: bytes, start: int = 0, end: int | None = None) -> tuple[str, int] | None:
     """Find id and ``lastrevid`` of an entity's line by their bytes, without parsing it.
+
+    The line is ``text[start:end]``.
 
     Only members of the outermost object count: the run of plain values that the line begins
     with, and the one that it ends with. None: not both are there.
     """
+    end = len(text) if end is None else end
+    if usual := _HEAD_AS_USUAL.match(text, start, end):  # Wikidata's own dumps: thrice as fast
+        at = text.rfind(b'"lastrevid"', max(start, end - _EDGE), end)
+        if at >= 0 and (last := _TAIL_AS_USUAL.fullmatch(text, at, end)):
+            return usual[1].decode(), int(last[1])
+    line = text[start:end]
     head = _HEAD.match(line, 0, _EDGE)
     if head is None:
         return None

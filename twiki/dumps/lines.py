@@ -15,19 +15,30 @@ def lines(dump: DumpFile) -> Iterator[tuple[int, bytes]]:
     Raises:
         DumpError: a line is longer than ``MAX_LINE``, or the file is damaged.
     """
+    for offset, text, start, end in spans(dump):
+        yield offset, text[start:end]
+
+
+def spans(dump: DumpFile) -> Iterator[tuple[int, bytes, int, int]]:
+    """Yield each line where it lies: its offset, a piece of text, and from where to where in it.
+
+    Who looks at a line's ends alone saves copying it. Raises DumpError as :func:`lines`.
+    """
     offset = 0
     parts: list[bytes] = []
     held = 0
     for chunk in dump.chunks():
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            line = chunk[start:end]
             if parts:
-                parts.append(line)
+                parts.append(chunk[start:end])
                 line = b"".join(parts)
                 parts, held = [], 0
-            yield offset, line
-            offset += len(line) + 1
+                yield offset, line, 0, len(line)
+                offset += len(line) + 1
+            else:
+                yield offset, chunk, start, end
+                offset += end - start + 1
             start = end + 1
         if start < len(chunk):
             parts.append(chunk[start:])
@@ -38,4 +49,5 @@ def lines(dump: DumpFile) -> Iterator[tuple[int, bytes]]:
                     f"{MAX_LINE:,} bytes: not a file of lines",
                 )
     if parts:
-        yield offset, b"".join(parts)
+        line = b"".join(parts)
+        yield offset, line, 0, len(line)

@@ -9,12 +9,15 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from rocksdict import (
     AccessType,
     BlockBasedOptions,
     Cache,
+    Checkpoint,
     DBCompressionType,
     Options,
     Rdict,
@@ -57,8 +60,11 @@ class RocksKeyValues:
 
     def get(self, key: bytes) -> bytes | None:
         """The value at ``key``, or None."""
-        with _translating(self.path):
+        try:  # a context manager would cost as much as the read
             value: bytes | None = self._db.get(key)
+        except Exception as error:
+            with _translating(self.path):
+                raise error from None
         return value
 
     def scan(self, prefix: bytes, after: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
@@ -93,6 +99,14 @@ class RocksKeyValues:
         with _translating(self.path):
             self._db.flush()
 
+    def checkpoint(self, target: Path) -> None:
+        """Copy the state as it stands to ``target``: table files are linked, not copied.
+
+        Only the writer's own view is whole; beside a writer read with a scan.
+        """
+        with _translating(self.path):
+            Checkpoint(self._db).create_checkpoint(str(target))
+
     def close(self) -> None:
         """Release the folder."""
         self._db.close()
@@ -100,17 +114,12 @@ class RocksKeyValues:
             shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _chunk(self, prefix: bytes, start: bytes) -> list[tuple[bytes, bytes]]:
-        chunk: list[tuple[bytes, bytes]] = []
         with _translating(self.path):
-            cursor = self._db.iter()
-            cursor.seek(start)
-            while cursor.valid() and len(chunk) < _CHUNK:
-                key = cursor.key()
-                if not key.startswith(prefix):
-                    break
-                chunk.append((key, cursor.value()))
-                cursor.next()
-            del cursor
+            items: Any = self._db.items(from_key=start)
+            chunk: list[tuple[bytes, bytes]] = list(islice(items, _CHUNK))
+            del items
+        if chunk and not chunk[-1][0].startswith(prefix):
+            chunk = [item for item in chunk if item[0].startswith(prefix)]
         return chunk
 
 

@@ -5,7 +5,7 @@ collects what several revisions changed and lands as **one** write (L16), togeth
 whatever the engine adds to it: outbox, position, counters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from twiki.state import codec, layout
@@ -47,6 +47,14 @@ class Store:
         """All entities in the order of their ids as text."""
         for key, value in self.kv.scan(layout.ENTITY):
             yield key[1:].decode(), codec.decode_held(value)
+
+    def others(
+        self, family: bytes, seen: Callable[[Id], bool]
+    ) -> Iterator[tuple[Id, Held | None]]:
+        """All pages (``layout.PAGE``) or entities; what was ``seen`` comes as None, unread."""
+        for record, value in self.kv.scan(family):
+            key = layout.parse(record)
+            yield key, None if seen(key) else codec.decode_held(value)
 
     # --- indexes ---
 

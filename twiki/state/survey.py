@@ -73,7 +73,8 @@ def _readings(
     """What stands at ``at``: with all that is known first, then as the versions knew it."""
     readings = [standing(ledger, at)]
     if not plain:
-        readings += [standing(ledger, at, known=known) for known in (before, at)]
+        newest = max(e.epoch for e in ledger)
+        readings += [standing(ledger, at, known=known) for known in (before, at) if known < newest]
     if at in pinned:
         readings.append(standing(ledger, at, pins=True))
     return readings

@@ -5,7 +5,7 @@ every page or entity ends in exactly one :class:`Found`.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,6 +13,7 @@ import msgspec
 
 from twiki.engine import Engine
 from twiki.records import Change, ChangeKind, Policy, Revision, Window
+from twiki.state import layout
 from twiki.state.codec import Held
 from twiki.state.layout import Id
 from twiki.state.ledger import Entry, EntryKind, Standing, standing
@@ -82,6 +83,8 @@ class Census:
         self._classes: Counter[Found] = Counter()
         self._examples: dict[Found, list[str]] = defaultdict(list)
         self._tally = Tally()
+        self._confirmed = 0
+        """Confirmed by :meth:`known`."""
         self.fetch: list[tuple[Id, int]] = []
         self.since_commit = 0
 
@@ -94,10 +97,8 @@ class Census:
         if not stood.known or stood.title is None:
             return False
         self._seen.add(key)
-        self._tally.in_dump += 1
-        self._tally.had += 1
+        self._confirmed += 1
         self._tally.redirects += bool(stood.redirect)
-        self._note(Found.CONFIRMED, key)
         return True
 
     def take(self, key: Id, revision: Revision) -> None:
@@ -133,9 +134,10 @@ class Census:
 
     def absent(self, progress: Progress) -> None:
         """Sort what stands in the state at the boundary and is not in the dump."""
-        for key, held in self._all():
+        family = layout.PAGE if self._articles else layout.ENTITY
+        for key, held in self.engine.store.others(family, self._seen.__contains__):
             progress("state", 1)
-            if key in self._seen:
+            if held is None:
                 continue
             stood = standing(held.entries, self._end)
             if stood is not None and not self._follows(stood):
@@ -149,7 +151,10 @@ class Census:
                 self._step()
 
     def tally(self) -> Tally:
-        """The counts."""
+        """The counts; nothing may be sorted after it."""
+        self._tally.in_dump += self._confirmed
+        self._tally.had += self._confirmed
+        self._classes[Found.CONFIRMED] += self._confirmed
         self._tally.classes = {found.value: self._classes[found] for found in Found}
         self._tally.examples = {f.value: keys for f, keys in sorted(self._examples.items())}
         return self._tally
@@ -185,10 +190,6 @@ class Census:
             revision.change, kind=ChangeKind.RESTORE, effective_time=moment, arrival_time=moment
         )
         self.engine.apply(_plain(msgspec.structs.replace(revision, change=change)), key)
-
-    def _all(self) -> Iterator[tuple[Id, Held]]:
-        store = self.engine.store
-        return iter(store.pages()) if self._articles else iter(store.entities())
 
     def _follows(self, stood: Standing) -> bool:
         tracked = self.engine.context.namespaces

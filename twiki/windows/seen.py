@@ -18,7 +18,9 @@ class Seen:
         if number is None:
             self._odd.add(key)
             return
-        bits = self._bits.setdefault(family, bytearray(_GROW))
+        bits = self._bits.get(family)
+        if bits is None:
+            bits = self._bits[family] = bytearray(_GROW)
         if number >> 3 >= len(bits):
             bits.extend(bytes((number >> 3) - len(bits) + _GROW))
         bits[number >> 3] |= 1 << (number & 7)
@@ -39,5 +41,7 @@ def _split(key: Id) -> tuple[str, int | None]:
     if isinstance(key, int):
         return "", key if key < _LARGEST else None
     digits = key[1:]
-    number = int(digits) if digits.isascii() and digits.isdigit() and digits[:1] != "0" else None
-    return key[:1], number if number is not None and number < _LARGEST else None
+    if not (digits.isdecimal() and digits.isascii()) or digits.startswith("0"):
+        return key[:1], None
+    number = int(digits)
+    return key[:1], number if number < _LARGEST else None
