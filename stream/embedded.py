@@ -193,7 +193,8 @@ class Embedded:
 
     def take(self, chunk: Sequence[Item]) -> None:
         """Apply one chunk and write it; a window that closes on the way is announced there."""
-        self._work(self._ordered(self._sift(chunk)))
+        for part in self._wanting.parts(self._ordered(self._sift(chunk)), _change):
+            self._work(part)
         self.engine.commit(positions=self.positions.to_bytes())
         self.needs.some()
         if self.mender is not None:
@@ -387,6 +388,10 @@ def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 def _told(item: Item) -> Change | Canary | Rejected:
     return item.change if isinstance(item, Revision) else item
+
+
+def _change(step: _Step) -> Change | None:
+    return step.work if isinstance(step.work, Change) else None
 
 
 def _position(item: Item) -> SourcePosition | None:

@@ -7,6 +7,7 @@ needed; it is fetched by id when the window closes, if a boundary still needs it
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import TypeVar
 
 from stream import metrics as names
 from stream.gate import SitelinkGate, superseded
@@ -17,6 +18,8 @@ from twiki.records import Change, Revision
 from twiki.state.codec import decode_entity
 from twiki.state.layout import Id
 from twiki.times import to_ms
+
+S = TypeVar("S")
 
 
 class Wanting:
@@ -43,6 +46,26 @@ class Wanting:
             return True
 
         return wanted
+
+    def parts(self, steps: Sequence[S], change_of: Callable[[S], Change | None]) -> list[list[S]]:
+        """Cut a chunk where the gate's word on an edit hangs on an earlier one of the chunk.
+
+        Each part is fetched and applied before the next is asked about, so that what is
+        fetched, and with it the live feed, is the same however the chunks fell.
+        """
+        if self._gate is None:
+            return [list(steps)]
+        parts: list[list[S]] = [[]]
+        touching: set[str | None] = set()
+        for step in steps:
+            change = change_of(step)
+            if change is not None and change.wiki == self._engine.config.wiki.repository:
+                if change.title in touching:
+                    parts.append([])
+                    touching.clear()
+                touching.add(change.title)
+            parts[-1].append(step)
+        return parts
 
     def at_once(self, key: Id) -> bool:
         """Whether what the ledger needs is fetched before its window closes."""

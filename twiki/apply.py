@@ -147,7 +147,9 @@ def _apply_entity(
 
     current = 0 if found.open is None else found.open.rev
     readable = current if current in available else 0
-    told = live.entity(subject.key, revision, held, content, readable, context)
+    told: tuple[live.Output, ...] = ()
+    if readable or not current:  # of a content that is yet to come nothing can be told
+        told = live.entity(subject.key, revision, held, content, readable, context)
     shown = readable if readable or not current else held.shown
     keep = (found.wanted | {shown}) & available
     return _applied(
