@@ -1,10 +1,10 @@
-"""Generated dumps: pages of wikitext as MediaWiki exports them, compressed as Wikimedia does."""
+"""Generated dumps: pages of wikitext as MediaWiki exports them, plain or as Wikimedia's bzip2."""
 
 import bz2
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from types import TracebackType
+from typing import NamedTuple, Self
 from xml.sax.saxutils import escape
 
 _HEAD = (
@@ -29,17 +29,38 @@ class DumpedPage(NamedTuple):
     text: str
 
 
-def write(path: Path, pages: Iterable[DumpedPage]) -> None:
-    """Write an XML dump of ``pages``, bzip2 by streams of a hundred pages."""
-    with path.open("wb") as file:
-        file.write(bz2.compress(_HEAD.encode()))
-        waiting: list[str] = []
-        for page in pages:
-            waiting.append(_element(page))
-            if len(waiting) == _STREAM_PAGES:
-                file.write(bz2.compress("".join(waiting).encode()))
-                waiting.clear()
-        file.write(bz2.compress("".join([*waiting, "</mediawiki>\n"]).encode()))
+class DumpWriter:
+    """Writes an XML dump page by page; ``*.bz2`` is compressed by streams of a hundred."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("wb")
+        self._packs = path.suffix == ".bz2"
+        self._waiting = [_HEAD]
+
+    def add(self, page: DumpedPage) -> None:
+        """Append a page."""
+        self._waiting.append(_element(page))
+        if len(self._waiting) > _STREAM_PAGES:
+            self._flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self._waiting.append("</mediawiki>\n")
+            self._flush()
+        self._file.close()
+
+    def _flush(self) -> None:
+        data = "".join(self._waiting).encode()
+        self._file.write(bz2.compress(data) if self._packs else data)
+        self._waiting.clear()
 
 
 def _element(page: DumpedPage) -> str:

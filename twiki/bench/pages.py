@@ -132,8 +132,7 @@ def edited(old: Page, kind: Kind, seed: int | str, before: Page | None = None) -
     elif kind is Kind.REFERENCE:
         part[which] += reference(draw)
     else:
-        first, _, rest = part[which].partition(" ")
-        part[which] = f"{first} {_word(draw)} {rest}"
+        part[which] = f"{_word(draw).title()} {part[which]}"
     return _with(old, {at: tuple(part)})
 
 

@@ -9,15 +9,15 @@ import random
 import resource
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import TypeVar
 
-from twiki.bench import dumpfile, pages
-from twiki.bench.dumpfile import DumpedPage
+from twiki.bench import pages
+from twiki.bench.dumpfile import DumpedPage, DumpWriter
 from twiki.bench.figures import Figure, figure
 from twiki.config import CoreConfig
 from twiki.dumps.files import open_dump
@@ -48,8 +48,7 @@ def run(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         old, new = folder / "old.xml.bz2", folder / "new.xml.bz2"
-        dumpfile.write(old, _dumped(count, length, 0.0, seed))
-        dumpfile.write(new, _dumped(count, length, changed, seed))
+        _write(old, new, count=count, length=length, changed=changed, seed=seed)
         _fill(folder / "state", old)
         floors, ours = [], []
         for turn in range(rounds):
@@ -86,21 +85,19 @@ def run(
     ]
 
 
-def _dumped(count: int, length: int, changed: float, seed: int) -> Iterator[DumpedPage]:
+def _write(old: Path, new: Path, *, count: int, length: int, changed: float, seed: int) -> None:
+    """Two months' dumps of the same pages, of which a share was edited in between."""
     draw = random.Random(seed)
-    for number in range(1, count + 1):
-        size = int(length * draw.lognormvariate(0, 0.7))
-        page = pages.page(size, f"{seed}:{number}")
-        edited = draw.random() < changed
-        if edited:
-            page = pages.edited(page, pages.Kind.SENTENCE, number)
-        yield DumpedPage(
-            page_id=number,
-            title=f"Page {number}",
-            rev_id=number + (count if edited else 0),
-            moment=_OCTOBER + timedelta(days=3) if edited else _WRITTEN,
-            text=page.text,
-        )
+    with DumpWriter(old) as before, DumpWriter(new) as after:
+        for number in range(1, count + 1):
+            page = pages.page(int(length * draw.lognormvariate(0, 0.7)), f"{seed}:{number}")
+            dumped = DumpedPage(number, f"Page {number}", number, _WRITTEN, page.text)
+            before.add(dumped)
+            if draw.random() < changed:
+                text = pages.edited(page, pages.Kind.SENTENCE, number).text
+                moment = _OCTOBER + timedelta(days=3)
+                dumped = dumped._replace(rev_id=number + count, moment=moment, text=text)
+            after.add(dumped)
 
 
 def _fill(folder: Path, dump: Path) -> None:
