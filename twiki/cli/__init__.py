@@ -19,6 +19,7 @@ TOPICS = (
     "demo",
     "stream",
     "run",
+    "serve",
     "bootstrap",
     "window",
     "cluster",
