@@ -207,12 +207,25 @@ class ServiceConfig(Section, frozen=True, kw_only=True):
                 raise ValueError(f"{name} must be above 0")
 
 
+class PagesConfig(Section, frozen=True, kw_only=True):
+    """``[pages]``: where ``twiki serve`` shows the stream and the windows."""
+
+    host: str = "127.0.0.1"
+    """Another than a loopback address also needs ``--allow-remote``."""
+    port: int = 8600
+    host_names: tuple[str, ...] = ()
+    """Further names in the Host header that are answered: that of a reverse proxy."""
+    with_run: bool = False
+    """``twiki run`` serves the pages too, from a process of their own."""
+
+
 class Settings(CoreConfig, frozen=True, kw_only=True):
     """All sections of the file that the streaming commands read."""
 
     stream: StreamConfig = StreamConfig()
     kafka: KafkaConfig = KafkaConfig()
     service: ServiceConfig = ServiceConfig()
+    pages: PagesConfig = PagesConfig()
     trainer: dict[str, Any] = msgspec.field(default_factory=dict)
     """Checked by the trainer, which the edge does not know."""
 
@@ -247,6 +260,12 @@ def read_settings(
 def notify_socket(environ: Mapping[str, str] = os.environ) -> str | None:
     """Where systemd listens for signs of life; None: nobody does."""
     return environ.get("NOTIFY_SOCKET") or None
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where files go that can be made again: ``XDG_CACHE_HOME``, else ``~/.cache``."""
+    base = environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "twiki"
 
 
 def user_agent(stream: StreamConfig) -> str:

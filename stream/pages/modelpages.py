@@ -1,0 +1,38 @@
+"""The pages over what the trainer left: its report, and two runs side by side."""
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from stream.pages.models import Measured
+from stream.pages.site import Site, given_text
+
+
+def models(site: Site, request: Request) -> Response:
+    """The trainer's report: tables, charts, costs."""
+    return site.page(
+        request, "models.html", report=site.models.report(), measured=site.models.measured()
+    )
+
+
+def compare(site: Site, request: Request) -> Response:
+    """The facts on which two models differ most."""
+    first, second = chosen(site, request)
+    rows = [] if first == second else site.models.compare(first, second)
+    return site.page(
+        request, "compare.html", a=first, b=second, rows=rows, measured=site.models.measured()
+    )
+
+
+def chosen(site: Site, request: Request) -> tuple[Measured, Measured]:
+    """The two evaluations that a request names as ``<run> on <dataset>``.
+
+    Raises:
+        HTTPException: 404, there is none of that name.
+    """
+    measured = {f"{one.run} on {one.dataset}": one for one in site.models.measured()}
+    names = [given_text(request, name) for name in ("a", "b")]
+    missing = [name for name in names if name not in measured]
+    if missing:
+        raise HTTPException(404, "There is no such evaluation: choose two on the models' page.")
+    return measured[names[0]], measured[names[1]]

@@ -1,0 +1,305 @@
+"""What the trainer left in files: its report and its runs. The trainer itself is not imported.
+
+::
+
+    <report>/report.json     tables, runs with their costs
+    <report>/report.html     the same with its charts, which are taken from there
+    <runs>/<wiki>/<window>/v<version>/<label>/run.json
+                                              evaluations/<window>-v<version>/facts.parquet
+
+Charts are parsed and written anew with the few tags that a chart needs, so that nothing active
+can come along.
+"""
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from lxml import etree, html
+from markupsafe import Markup
+
+from stream.pages.query import Tables
+from twiki.errors import DatasetError
+from twiki.records import Record
+
+_TAGS = frozenset(
+    "svg title text tspan line rect circle polygon polyline path g defs pattern".split()  # noqa: SIM905 - a list of words reads as one
+)
+# fmt: off
+_ATTRIBUTES = frozenset((
+    "viewBox", "role", "aria-label", "aria-hidden", "x", "y", "x1", "x2", "y1", "y2", "cx",
+    "cy", "r", "points", "d", "width", "height", "class", "fill", "stroke", "stroke-width",
+    "stroke-dasharray", "opacity", "fill-opacity", "text-anchor", "transform", "id",
+    "patternUnits", "patternTransform",
+))
+# fmt: on
+_CASED = {name.lower(): name for name in _ATTRIBUTES}
+_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
+_PAINT = re.compile(r"#[0-9A-Fa-f]{3,8}|[a-z]+|url\(#[\w-]+\)", re.ASCII)
+_MOST_BYTES = 32 << 20
+
+
+class Figure(Record, frozen=True, kw_only=True):
+    """A chart of the report."""
+
+    id: str
+    caption: str
+    svg: Markup
+
+
+class Report(Record, frozen=True, kw_only=True):
+    """The trainer's report."""
+
+    wiki: str
+    windows: tuple[str, ...]
+    findings: tuple[str, ...]
+    tables: list[dict[str, Any]]
+    runs: list[dict[str, Any]]
+    figures: tuple[Figure, ...]
+
+
+class Measured(Record, frozen=True, kw_only=True):
+    """A run's facts, scored on one dataset."""
+
+    run: str
+    """``<wiki>/<window>/v<version>/<label>``."""
+    label: str
+    trained: str
+    dataset: str
+    """Id of the dataset that it was tried on."""
+    window: str
+    facts: Path
+
+
+class Score(Record, frozen=True, kw_only=True):
+    """What one model made of one fact."""
+
+    run: str
+    label: str
+    trained: str
+    perplexity: float
+    tokens: int
+
+
+class Difference(Record, frozen=True, kw_only=True):
+    """A fact that two models see differently; perplexities of its object."""
+
+    category: str
+    subject: str
+    relation: str
+    object: str
+    first: float
+    second: float
+
+
+class Models:
+    """Report and runs in two folders, either of which may be missing."""
+
+    def __init__(self, report: Path | None, runs: Path | None, tables: Tables) -> None:
+        self._report = report
+        self._runs = runs
+        self._tables = tables
+        self._cache: dict[Path, tuple[tuple[int, int], Any]] = {}
+
+    def report(self) -> Report | None:
+        """The report; None where there is none yet.
+
+        Raises:
+            DatasetError: it is not what the trainer writes.
+        """
+        if self._report is None:
+            return None
+        found = self._json(self._report / "report.json")
+        if not isinstance(found, dict):
+            return None
+        try:
+            return Report(
+                wiki=str(found["wiki"]),
+                windows=tuple(map(str, found["windows"])),
+                findings=tuple(map(str, found["findings"])),
+                tables=[_table(table) for table in found["tables"]],
+                runs=list(found["runs"]),
+                figures=self._figures(self._report / "report.html"),
+            )
+        except (KeyError, TypeError) as error:
+            raise DatasetError(f"{self._report}: not a report of the trainer: {error}") from error
+
+    def measured(self) -> list[Measured]:
+        """Every evaluation that kept its facts, by run and dataset."""
+        if self._runs is None or not self._runs.is_dir():
+            return []
+        found = []
+        for path in sorted(self._runs.glob("*/*/v*/*/evaluations/*/facts.parquet")):
+            about = self._json(path.with_name("evaluation.json"))
+            dataset = about.get("dataset", {}) if isinstance(about, dict) else {}
+            folder = path.parents[2].relative_to(self._runs)
+            found.append(
+                Measured(
+                    run=folder.as_posix(),
+                    label=folder.parts[3],
+                    trained=folder.parts[1],
+                    dataset=str(dataset.get("id", "")),
+                    window=str(dataset.get("window", "")),
+                    facts=path,
+                )
+            )
+        return found
+
+    def scores(self, dataset: str, fact: dict[str, Any]) -> list[Score]:
+        """What each model that was tried on the dataset made of a fact."""
+        found = []
+        where = "category = ? AND subject = ? AND relation = ? AND object = ?"
+        values = [str(fact[name]) for name in ("category", "subject", "relation", "object")]
+        for one in self.measured():
+            if one.dataset != dataset:
+                continue
+            rows = self._tables.rows(
+                f"SELECT object_nll, object_tokens FROM {{file}} WHERE {where} LIMIT 1",  # noqa: S608 - no input in it
+                one.facts,
+                values,
+            )
+            found += [
+                Score(
+                    run=one.run,
+                    label=one.label,
+                    trained=one.trained,
+                    perplexity=_perplexity(row["object_nll"], row["object_tokens"]),
+                    tokens=int(row["object_tokens"]),
+                )
+                for row in rows
+            ]
+        return found
+
+    def compare(self, first: Measured, second: Measured, *, limit: int = 50) -> list[Difference]:
+        """The facts on which two models differ most, by nats a token of the object."""
+        sql = (
+            "WITH scored AS (SELECT *, object_nll / greatest(object_tokens, 1) AS nats,"
+            " filename = ? AS mine FROM read_parquet($files, filename = true))"
+            " SELECT a.category, a.subject, a.relation, a.object, a.nats AS first,"
+            " b.nats AS second FROM scored a JOIN scored b USING (category, subject, relation,"
+            " object) WHERE a.mine AND NOT b.mine"
+            " ORDER BY abs(a.nats - b.nats) DESC, a.subject, a.relation, a.object LIMIT ?"
+        )
+        files = [first.facts, second.facts]
+        rows = self._tables.rows(sql, files, [str(first.facts.resolve()), limit])
+        return [
+            Difference(
+                category=row["category"],
+                subject=row["subject"],
+                relation=row["relation"],
+                object=row["object"],
+                first=_exp(row["first"]),
+                second=_exp(row["second"]),
+            )
+            for row in rows
+        ]
+
+    def _json(self, path: Path) -> Any:  # noqa: ANN401 - JSON
+        """The content of a JSON file, kept until the file changes; None where there is none."""
+        try:
+            stat = path.stat()
+        except OSError:
+            return None
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        known = self._cache.get(path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        if stat.st_size > _MOST_BYTES:
+            raise DatasetError(f"{path}: expected at most {_MOST_BYTES} bytes")
+        try:
+            content = msgspec.json.decode(path.read_bytes())
+        except msgspec.DecodeError as error:
+            raise DatasetError(f"{path}: expected JSON, found {error}") from error
+        self._cache[path] = (stamp, content)
+        return content
+
+    def _figures(self, path: Path) -> tuple[Figure, ...]:
+        try:
+            stat = path.stat()
+        except OSError:
+            return ()
+        stamp = (stat.st_mtime_ns, stat.st_size)
+        known = self._cache.get(path)
+        if known is None or known[0] != stamp:
+            content = path.read_text(encoding="utf-8") if stat.st_size <= _MOST_BYTES else ""
+            known = (stamp, tuple(figures(content)))
+            self._cache[path] = known
+        drawn: tuple[Figure, ...] = known[1]
+        return drawn
+
+
+def figures(page: str) -> list[Figure]:
+    """The charts of a report's page, with nothing in them but drawing."""
+    if not page.strip():
+        return []
+    found = []
+    for figure in html.document_fromstring(page).iter("figure"):
+        chart = next(figure.iter("svg"), None)
+        name = figure.get("id", "")
+        if chart is None or not _NAME.fullmatch(name):
+            continue
+        caption = " ".join(" ".join(part.itertext()) for part in figure.iter("figcaption"))
+        drawn = _clean(chart, name)
+        if drawn is not None:
+            svg = etree.tostring(drawn, encoding="unicode", method="xml")
+            found.append(Figure(id=name, caption=" ".join(caption.split()), svg=Markup(svg)))  # noqa: S704 - rebuilt from allowed tags, serialised with escapes
+    return found
+
+
+def _clean(source: Any, prefix: str) -> Any:  # noqa: ANN401 - lxml ships no types
+    """A copy of an element with allowed tags and attributes; ids get a prefix of their own."""
+    tag = source.tag.lower() if isinstance(source.tag, str) else ""
+    if tag not in _TAGS:
+        return None
+    made = etree.Element(tag)
+    if tag == "svg":
+        made.set("xmlns", "http://www.w3.org/2000/svg")
+    for name, value in source.attrib.items():
+        cased = _CASED.get(name.lower())
+        allowed = None if cased is None else _value(cased, value, prefix)
+        if allowed is not None:
+            made.set(cased, allowed)
+    made.text = source.text
+    made.tail = None if tag == "svg" else source.tail
+    for child in source:
+        part = _clean(child, prefix)
+        if part is not None:
+            made.append(part)
+    return made
+
+
+def _value(name: str, value: str, prefix: str) -> str | None:
+    """An attribute's value as it may stand; None: it may not."""
+    if name == "id":
+        return f"{prefix}-{value}"
+    if name not in ("fill", "stroke"):
+        return value
+    return value.replace("url(#", f"url(#{prefix}-") if _PAINT.fullmatch(value) else None
+
+
+def _table(table: dict[str, Any]) -> dict[str, Any]:
+    """A table with its columns of numbers named, so that they line up."""
+    rows = [list(row) for row in table["rows"]]
+    columns = [str(name) for name in table["columns"]]
+    numeric = [
+        all(isinstance(row[i], int | float) or row[i] in (None, "", "inf") for row in rows)
+        for i in range(len(columns))
+    ]
+    return {
+        "id": str(table["id"]),
+        "title": str(table["title"]),
+        "note": str(table["note"]),
+        "columns": columns,
+        "numeric": numeric,
+        "rows": rows,
+    }
+
+
+def _perplexity(nll: float, tokens: float) -> float:
+    return _exp(nll / tokens) if tokens else math.nan
+
+
+def _exp(nats: float) -> float:
+    return math.exp(nats) if nats < 700 else math.inf  # noqa: PLR2004 - above it a float overflows
