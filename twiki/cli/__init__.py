@@ -27,6 +27,7 @@ TOPICS = (
     "corpus",
     "dataset",
     "publish",
+    "state",
     "dumps",
     "train",
     "sandbox",

@@ -149,11 +149,12 @@ def _translating(path: Path) -> Iterator[None]:
                 f"{path}: another process has this state open; stop it, or read beside it with "
                 "a read-only command"
             ) from error
-        if "No space left" in text or "IO error" in text:
+        gone = "No such file or directory" in text
+        if not gone and ("No space left" in text or "IO error" in text):
             raise EngineError(
                 f"{path}: the disk refuses: {text}; free space, then restart"
             ) from error
-        if "orruption" in text or "Invalid argument" in text:
+        if gone or "orruption" in text or "Invalid argument" in text:
             raise StateCorrupt(
                 f"{path}: RocksDB refuses these files: {text}; restore the last backup into an "
                 "empty folder"
