@@ -138,7 +138,7 @@ class WindowView:
     def _fetched_label(self, entity_id: str) -> str | None:
         """The label, of an entity that the state lacks from its last revision before the end."""
         target = self.redirect(entity_id)
-        if self._earlier is None or self.entity(target, self.end) is not None:
+        if self._earlier is None or self._is_known(target):
             return self.label(entity_id)
         for _ in range(_LONGEST_CHAIN):
             found = self._before_end(self._earlier, target)
@@ -148,6 +148,12 @@ class WindowView:
                 return label
             target = found.redirect
         return None
+
+    def _is_known(self, entity_id: str) -> bool:
+        """Whether the state can say what the entity was at the end: also that it was deleted."""
+        if self.state.store.held(entity_id) is None:
+            return False
+        return not isinstance(self.state.entity(entity_id, self.end), Missing)
 
     def _before_end(self, earlier: EarlierRevisions, entity_id: str) -> Entity | None:
         context = self.state.context
