@@ -42,7 +42,7 @@ def bootstrap(
     With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
     "not_entities"}
     """
-    from twiki.cli.sources import described
+    from twiki.cli.sources import described, totals
     from twiki.dumps import layout
     from twiki.engine import Engine
     from twiki.windows import bootstrap as core
@@ -54,7 +54,8 @@ def bootstrap(
     items = layout.expand(entities or [], "entities")
     for source in described(files, items):
         say(f"{source['file']}: {source['verified_by']}")
-    with opened(state, create=True) as store, counting("bootstrap") as progress:
+    bars = totals(files, items)
+    with opened(state, create=True) as store, counting("bootstrap", bars) as progress:
         engine = Engine.open(store, chosen, as_of=boundary)
         done = core.bootstrap(engine, files, items, progress=progress)
     say(f"{done.pages:,} pages ({done.redirects:,} redirects), {done.entities:,} entities")

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rich.console import Console
 
@@ -83,15 +83,29 @@ def patient_threads() -> None:
 
 
 @contextmanager
-def counting(title: str) -> "Iterator[Callable[[str, int], None]]":
-    """A progress display that counts stages; silent where standard error is no terminal."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def counting(
+    title: str, totals: "Mapping[str, int] | None" = None
+) -> "Iterator[Callable[[str, int], None]]":
+    """A progress display that counts stages; silent where standard error is no terminal.
+
+    A stage in ``totals`` has a bar, with the time that is left.
+    """
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         TextColumn("{task.completed:,.0f}"),
+        BarColumn(bar_width=24),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
     )
     screen = console()
     with Progress(*columns, console=screen, disable=not screen.is_terminal) as progress:
@@ -99,7 +113,8 @@ def counting(title: str) -> "Iterator[Callable[[str, int], None]]":
 
         def advance(stage: str, more: int) -> None:
             if stage not in tasks:
-                tasks[stage] = progress.add_task(f"{title}: {stage}", total=None)
+                total = (totals or {}).get(stage)
+                tasks[stage] = progress.add_task(f"{title}: {stage}", total=total)
             progress.advance(tasks[stage], more)
 
         yield advance

@@ -52,7 +52,7 @@ def diff(
     """
     import msgspec
 
-    from twiki.cli.sources import beside, described
+    from twiki.cli.sources import beside, described, totals
     from twiki.dumps import layout
     from twiki.engine import Engine
     from twiki.errors import OutputExists, UsageError
@@ -74,10 +74,11 @@ def diff(
             f"{target}: there is a dataset of this window already; choose another --out"
         )
     sources = (*described(*old), *described(*new))
+    bars = totals(*((*older, *newer) for older, newer in zip(old, new, strict=True)))
     out.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".diff-", dir=out))
     try:
-        with opened(work, create=True) as store, counting("diff") as progress:
+        with opened(work, create=True) as store, counting("diff", bars) as progress:
             engine = Engine.open(store, chosen, fixed=(span.start, span.end))
             bootstrap(engine, *old, progress=progress)
             engine.close(span)

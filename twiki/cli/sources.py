@@ -47,6 +47,14 @@ def described(
     return tuple(sources)
 
 
+def totals(articles: Sequence[Path], entities: Sequence[Path] = ()) -> dict[str, int]:
+    """Bytes to be read, by the stages that bootstrap and reconcile tell of."""
+    from twiki.windows.bootstrap import ARTICLE_BYTES, ENTITY_BYTES
+
+    stages = ((ARTICLE_BYTES, articles), (ENTITY_BYTES, entities))
+    return {stage: sum(path.stat().st_size for path in files) for stage, files in stages}
+
+
 @contextmanager
 def contents_for(settings: "Settings", *, needed: bool) -> "Iterator[Contents]":
     """The API of the settings' wiki, or nothing where no content is to be fetched.

@@ -204,7 +204,7 @@ def reconcile(
     """
     import msgspec
 
-    from twiki.cli.sources import beside, contents_for, described
+    from twiki.cli.sources import beside, contents_for, described, totals
     from twiki.dumps import layout
     from twiki.engine import Engine, find_window, reading
     from twiki.records import Policy
@@ -232,7 +232,8 @@ def reconcile(
         if trained is not None and not training.finish([trained]):
             raise typer.Exit(1)
         return
-    with opened(state) as store, counting(f"reconcile {name}") as progress:
+    bars = totals(files, items)
+    with opened(state) as store, counting(f"reconcile {name}", bars) as progress:
         reading(store, chosen)
         engine = Engine.open(store, chosen)
         with contents_for(chosen, needed=fetch) as contents:

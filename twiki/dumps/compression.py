@@ -54,6 +54,9 @@ class DumpFile:
             raise DumpError(f"{path}: cannot be opened: {error.strerror}") from error
         self.position = 0
         """Bytes of the file read so far, of ``total``."""
+        self.watch: Callable[[int], None] | None = None
+        """Told how many more bytes of the file have been read, as chunks are taken."""
+        self._told = 0
         try:
             self.format, source = _source(path, self._file)
         except DumpError:
@@ -72,9 +75,18 @@ class DumpFile:
         if self._rest:
             rest, self._rest = self._rest, b""
             yield rest
-        yield from self._chunks
+        for chunk in self._chunks:
+            self._tell()
+            yield chunk
+        self._tell()
         if self._file.closed:
             raise ValueError(f"{self.path}: read after it was closed")
+
+    def _tell(self) -> None:
+        position = self.position
+        if self.watch is not None and position > self._told:
+            self.watch(position - self._told)
+            self._told = position
 
     def read(self, size: int = -1) -> bytes:
         """Return the next ``size`` bytes of text, fewer only at its end; -1: all of them."""
@@ -95,6 +107,7 @@ class DumpFile:
 
     def close(self) -> None:
         """Stop decompressing and close the file."""
+        self._tell()
         if self._ahead is not None:
             self._ahead.close()
         self._source.close()

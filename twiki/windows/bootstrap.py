@@ -6,6 +6,7 @@ policy ``dump``, and for policy ``boundary`` the one before it is fetched by id.
 """
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -16,8 +17,11 @@ from twiki.dumps.revisions import of_entity, of_page
 from twiki.engine import Engine
 from twiki.errors import StateError
 from twiki.times import from_ms
+from twiki.windows import fitting
 
 Progress = Callable[[str, int], None]
+ARTICLE_BYTES, ENTITY_BYTES = "bytes of articles", "bytes of entities"
+"""Stages of progress whose total is known: the sizes of the files."""
 _COMMIT_EVERY = 1000
 
 
@@ -46,13 +50,15 @@ def bootstrap(
     What an earlier, killed run put in is skipped by revision id.
 
     Raises:
-        DumpError: a file is damaged.
+        DumpError: a file is of another wiki, before anything changes; or damaged.
         StateError: the state has gone on since: a window of it has closed.
     """
     if engine.progress.closed:
         raise StateError(
             "this state has closed a window since it began: bootstrap an empty folder instead"
         )
+    articles, entities = list(articles), list(entities)
+    fitting.check(engine.config.wiki.name, articles, entities)
     done = Bootstrapped()
     for path in articles:
         _pages(engine, path, done, progress)
@@ -76,6 +82,7 @@ def _pages(engine: Engine, path: Path, done: Bootstrapped, progress: Progress) -
         return True
 
     with xml.open(path) as dump:
+        dump.file.watch = partial(progress, ARTICLE_BYTES)
         for number, page in enumerate(dump.pages(skip=held), 1):
             progress("pages", 1)
             if tracked is not None and page.namespace not in tracked:
@@ -104,6 +111,7 @@ def _entities(engine: Engine, path: Path, done: Bootstrapped, progress: Progress
         return True
 
     with entity_dumps.open(path) as dump:
+        dump.file.watch = partial(progress, ENTITY_BYTES)
         for number, entity in enumerate(dump.entities(skip=held), 1):
             progress("entities", 1)
             if entity.id[:1] not in {"Q", "P"}:

@@ -13,6 +13,7 @@ otherwise, and a page that the dump lacks is absent there.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,8 @@ from twiki.engine import Engine
 from twiki.records import Policy, Window
 from twiki.state.layout import Id
 from twiki.times import to_ms
+from twiki.windows import fitting
+from twiki.windows.bootstrap import ARTICLE_BYTES, ENTITY_BYTES
 from twiki.windows.census import Census, Found, Progress, Tally
 
 __all__ = ["Found", "Progress", "Reconciled", "Tally", "check", "reconcile"]
@@ -62,9 +65,11 @@ def reconcile(
     Repairs are committed as they are made: a second run after a kill completes the first.
 
     Raises:
-        DumpError: a file is damaged; check unverified ones with :func:`check` first.
+        DumpError: a file is of another wiki or older than the boundary, before anything changes;
+            or damaged: check unverified ones with :func:`check` first.
     """
     articles, entities = list(articles), list(entities)
+    fitting.check(engine.config.wiki.name, articles, entities, boundary=window.end)
     pages = Census(engine, window, policy, articles=True)
     for path in articles:
         _read_pages(pages, path, progress)
@@ -107,6 +112,7 @@ def _read_pages(census: Census, path: Path, progress: Progress) -> None:
     engine = census.engine
     tracked = engine.context.namespaces
     with xml.open(path) as dump:
+        dump.file.watch = partial(progress, ARTICLE_BYTES)
         for page in dump.pages(skip=census.known):
             progress("pages", 1)
             if (
@@ -124,6 +130,7 @@ def _read_pages(census: Census, path: Path, progress: Progress) -> None:
 def _read_entities(census: Census, path: Path, progress: Progress) -> None:
     engine = census.engine
     with entity_dumps.open(path) as dump:
+        dump.file.watch = partial(progress, ENTITY_BYTES)
         for entity in dump.entities(skip=census.known):
             progress("entities", 1)
             if entity.id[:1] not in {"Q", "P"}:
