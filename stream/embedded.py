@@ -151,7 +151,10 @@ class Embedded:
         self.mender: Mender | None = None
         if live is not None:
             if settings.stream.reorder_seconds or settings.stream.dwell_seconds:
-                marks = engine.progress.watermarks
+                # From where events are read again: what waited when we were killed waits again.
+                marks = {
+                    stream_of(m): m.timestamp_ms for m in self.positions.mark() if m.offset > 0
+                }
                 self._ordering = Ordering(settings.stream, marks, self._wanting.known_rev)
             self.mender = Mender(
                 engine,
@@ -193,7 +196,7 @@ class Embedded:
 
     def take(self, chunk: Sequence[Item]) -> None:
         """Apply one chunk and write it; a window that closes on the way is announced there."""
-        for part in self._wanting.parts(self._ordered(self._sift(chunk)), _change):
+        for part in self._wanting.parts(self._ordered(self._sift(chunk))):
             self._work(part)
         self.engine.commit(positions=self.positions.to_bytes())
         self.needs.some()
@@ -388,10 +391,6 @@ def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
 
 def _told(item: Item) -> Change | Canary | Rejected:
     return item.change if isinstance(item, Revision) else item
-
-
-def _change(step: _Step) -> Change | None:
-    return step.work if isinstance(step.work, Change) else None
 
 
 def _position(item: Item) -> SourcePosition | None:

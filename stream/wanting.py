@@ -7,7 +7,7 @@ needed; it is fetched by id when the window closes, if a boundary still needs it
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from stream import metrics as names
 from stream.gate import SitelinkGate, superseded
@@ -19,7 +19,16 @@ from twiki.state.codec import decode_entity
 from twiki.state.layout import Id
 from twiki.times import to_ms
 
-S = TypeVar("S")
+
+class Step(Protocol):
+    """Something to be done about a change, or about none."""
+
+    @property
+    def change(self) -> Change | None:
+        """What is to be fetched."""
+
+
+S = TypeVar("S", bound=Step)
 
 
 class Wanting:
@@ -47,7 +56,7 @@ class Wanting:
 
         return wanted
 
-    def parts(self, steps: Sequence[S], change_of: Callable[[S], Change | None]) -> list[list[S]]:
+    def parts(self, steps: Sequence[S]) -> list[list[S]]:
         """Cut a chunk where the gate's word on an edit hangs on an earlier one of the chunk.
 
         Each part is fetched and applied before the next is asked about, so that what is
@@ -58,7 +67,7 @@ class Wanting:
         parts: list[list[S]] = [[]]
         touching: set[str | None] = set()
         for step in steps:
-            change = change_of(step)
+            change = step.change
             if change is not None and change.wiki == self._engine.config.wiki.repository:
                 if change.title in touching:
                     parts.append([])
