@@ -243,8 +243,12 @@ class Bridge:
         value = encode(ChangeRecord(change=change, first=first, closed=closed, page=page))
         if isinstance(item, Revision):
             whole = encode(RevisionRecord(revision=item, first=first, closed=closed))
-            # Above the limit the hydrator says what becomes of it.
-            value = whole if len(whole) <= self._config.max_record_bytes else value
+            if len(whole) <= self._config.max_record_bytes:
+                value = whole
+            else:  # the hydrator may have it from the API, and says what becomes of it
+                detail = f"{change.title} revision {change.rev_id}: {len(whole)} bytes"
+                letter = dead_letter("too_large", event_key(change), detail)
+                self._send(Topic.DEAD, letter.key, letter.value)
         self._send(Topic.CHANGES, event_key(change), value)
         self.sent += 1
         self._metrics.add(names.EVENTS, label="change")

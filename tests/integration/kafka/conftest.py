@@ -37,9 +37,10 @@ from stream.record import Recorder
 from stream.service import live_source
 from stream.position import Positions
 from stream.settings import Settings, read_settings
-from stream.topics import REVISIONS, Role, Topic, decode_revision, group_of, name_of
+from stream.topics import REVISIONS, BadRecordError, Role, Topic, decode_revision, group_of, name_of
 from twiki.context import build
 from twiki.engine import Engine
+from twiki.records import Change, ChangeKind, Revision
 from twiki.state.kv import MemoryKeyValues
 from twiki.state.store import Store
 from twiki.times import to_ms
@@ -115,16 +116,19 @@ def items(plain_settings, world):
 @pytest.fixture(scope="session")
 def embedded(world, dumps, plain_settings, items, tmp_path_factory):
     """The embedded engine over the same events: (engine, data bytes of the window)."""
-    settings = plain_settings
+    engine = embedded_engine(plain_settings, world, dumps, items)
+    report = cut_closed(engine, world.windows[0], tmp_path_factory.mktemp("embedded"))
+    return engine, data_bytes(report.folder)
+
+
+def embedded_engine(settings, world, dumps, items):
     engine = Engine.open(Store(MemoryKeyValues()), settings, as_of=world.boundaries[0])
     bootstrap(engine, dumps[0].articles, [dumps[0].entities])
     with hydrator(settings) as api:
         run = Embedded(engine, settings, api, Metrics())
-        run.run(chunked(items, 200))
+        run.run(chunked(items, 500))
         run.needs.supply()
-    root = tmp_path_factory.mktemp("embedded")
-    report = cut_closed(engine, world.windows[0], root)
-    return engine, data_bytes(report.folder)
+    return engine
 
 
 @pytest.fixture
@@ -239,6 +243,40 @@ class Cluster:
             first=to_ms(self.world.boundaries[0]),
         )
         bridge.run(chunked(self.items, 500))
+
+    def with_a_large_page(self, size):
+        """The events, and one that brings its content: a page above every limit."""
+        change = next(i for i in self.items if isinstance(i, Change) and i.page_id is not None)
+        large = msgspec.structs.replace(
+            change,
+            kind=ChangeKind.CREATE,
+            page_id=99_999_999,
+            title="A large page",
+            rev_id=9_999_999_999,
+            parent_rev_id=0,
+            event_id="large",
+            position=msgspec.structs.replace(change.position, offset=-1),
+        )
+        words = random.Random(1)
+        text = " ".join(f"{words.getrandbits(48):x}" for _ in range(size // 12))
+        revision = Revision(change=large, content=text)
+        at = self.items.index(change) + 1
+        return [*self.items[:at], revision, *self.items[at:]], large.page_id
+
+    def embedded_engine(self, items):
+        return embedded_engine(self.settings, self.world, self.dumps, items)
+
+    def recreate(self, topic):
+        """Delete a topic and make it again."""
+        name = name_of(topic, self.config)
+        with admin(self.config) as client:
+            client.delete_topics([name])
+        self.wait_for(lambda: self._is_gone(name))
+        create_topics(self.config)
+
+    def _is_gone(self, name):
+        with admin(self.config) as client:
+            return name not in client.list_topics()
 
     # --- processes ---
 
@@ -376,7 +414,11 @@ class Cluster:
                     continue
                 held = states[row.partition]
                 number = state.number(0, row.offset)
-                step = steps.take(number, row.key, decode_revision(row.value), held.get)
+                try:
+                    record = decode_revision(row.value)
+                except BadRecordError:
+                    continue
+                step = steps.take(number, row.key, record, held.get)
                 held.update(step.puts)
                 told = [m for m in step.told if m.topic in (Topic.SENTENCES, Topic.FACTS)]
                 ids |= {msgspec.json.decode(message.value)["id"] for message in told}

@@ -3,7 +3,6 @@
 import random
 import shutil
 import signal
-import time
 
 import pytest
 
