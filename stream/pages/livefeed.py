@@ -179,6 +179,17 @@ class LiveFeed:
             self._late = (self._progress.late, counted)
         return self._late[1][to_ms(window.start)]
 
+    def label(self, entity: str) -> str | None:
+        """The label of an entity at the open end, in the first language that has one."""
+        held = self._store.held(entity)
+        data = None if held is None else self._store.content(entity, held.stood)
+        if data is None:
+            return None
+        labels = codec.decode_entity(data).labels
+        return next(
+            (labels[code] for code in self._settings.wiki.languages if code in labels), None
+        )
+
     @property
     def progress(self) -> Progress:
         """The engine's own record."""

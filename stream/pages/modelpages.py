@@ -10,8 +10,17 @@ from stream.pages.site import Site, given_text
 
 def models(site: Site, request: Request) -> Response:
     """The trainer's report: tables, charts, costs."""
+    measured = site.models.measured()
+    # The two that are most worth comparing: tried on the same window, the newest.
+    first = max(measured, key=lambda one: one.window, default=None)
+    others = [m for m in measured if first and m.dataset == first.dataset and m != first]
     return site.page(
-        request, "models.html", report=site.models.report(), measured=site.models.measured()
+        request,
+        "models.html",
+        report=site.models.report(),
+        measured=measured,
+        first=first,
+        second=others[-1] if others else None,
     )
 
 

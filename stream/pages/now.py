@@ -6,6 +6,7 @@ own pace, so that a slow reader slows nobody.
 """
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import pairwise
@@ -33,6 +34,7 @@ _TICK_SECONDS = 1.0
 _IDLE_SECONDS = 0.25
 _HEARTBEAT_SECONDS = 15.0
 MOST_READERS = 64
+_ENTITY = re.compile(r"[QP][1-9]\d{0,18}", re.ASCII)
 KINDS = (*(str(kind) for kind in SentenceKind), *(str(kind) for kind in FactClass), "tombstone")
 
 
@@ -74,6 +76,7 @@ def page(site: Site, request: Request) -> Response:
         records=newest(feed, wanted, LISTED),
         wikis=(wiki.name, wiki.repository),
         kinds=KINDS,
+        label=named_by(feed),
         live=request.query_params.get("live") != "0",
     )
 
@@ -155,7 +158,7 @@ async def _fragments(site: Site, feed: LiveFeed, wanted: Wanted) -> AsyncIterato
         now, history = await anyio.to_thread.run_sync(feed.now), feed.history()
         yield _message("numbers", parts.numbers(now, history))  # type: ignore[attr-defined]
         if shown_now:
-            yield _message("items", parts.items(shown_now[::-1], site.links))  # type: ignore[attr-defined]
+            yield _message("items", parts.items(shown_now[::-1], site.links, named_by(feed)))  # type: ignore[attr-defined]
         yield _message("sampled", f"Shown: {seen:,} of {total:,} told since this page was opened.")
 
 
@@ -227,13 +230,22 @@ def rates(history: Sequence[Sample], name: str) -> Markup:
     return sketch.spark(f"{name} a second over the last hour", values, "a second")
 
 
-def title_link(record: Output, links: shown.Links) -> Markup:
+def named_by(feed: LiveFeed) -> Callable[[str], Markup]:
+    """Entities by their labels, as far as the state holds them; other values as they are."""
+
+    def named(value: str) -> Markup:
+        label = feed.label(value) if _ENTITY.fullmatch(value) else None
+        return shown.text(label or value, 300)
+
+    return named
+
+
+def title_link(record: Output, links: shown.Links, label: Callable[[str], Markup]) -> Markup:
     """The page or entity of a record, as a link where there is one."""
-    name = shown.text(title_of(record), 200)
     if isinstance(record, LiveSentence):
-        url = links.page(record.wiki, record.page_id)
+        name, url = shown.text(record.title, 200), links.page(record.wiki, record.page_id)
     else:
-        url = links.entity(title_of(record))
+        name, url = label(title_of(record)), links.entity(title_of(record))
     if url is None:
         return name
     return Markup('<a href="{}" rel="noreferrer">{}</a>').format(url, name)

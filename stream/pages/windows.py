@@ -57,7 +57,7 @@ def _row(
         states = [state for state in states if state != "awaiting dump"] + ["reconciled"]
     if current is not None:
         states.append("published")
-    if any(shelf.status is Status.WITHDRAWN or shelf.reason for shelf in shelves):
+    if any(_was_wrong(library, shelf) for shelf in shelves):
         states.append("corrected")
     return WindowRow(
         wiki=wiki,
@@ -74,6 +74,16 @@ def _row(
         ),
         counts={} if dataset is None else dict(dataset.manifest.data.counts),
     )
+
+
+def _was_wrong(library: Library, shelf: Shelved) -> bool:
+    """Whether a version gave way although a dump had confirmed it, or was withdrawn.
+
+    The version that was cut before the dump came gives way to the reconciled one as a rule.
+    """
+    if shelf.status is Status.SUPERSEDED:
+        return library.reconcile(shelf) is not None
+    return shelf.status is Status.WITHDRAWN
 
 
 def _in_state(feed: LiveFeed, window: Window) -> list[str]:
