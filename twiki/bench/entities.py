@@ -1,42 +1,235 @@
-"""Entities: decoding and comparing them, without state (the part of an edit that is ours).
+"""Entities: edits through the engine, and an entity dump held against a state.
 
-Peers, in the same run: the standard library's ``json``, and msgspec reading the same typed fields
-without making facts of them.
+Edits are decoded, compared, written and told, with RocksDB. The dump is generated in real shapes
+and sizes; five of a hundred entities have another revision than the state. Its peers in the same
+run are the decompression of the same file by the standard library and by ``isal``. Seconds are
+those of the processor, all threads together, so that neighbours on the machine do not count.
+
+Each part runs in a process of its own: memory is that of the process.
 """
 
+import gzip
 import json
+import multiprocessing
+import resource
+import tempfile
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
 
-from twiki.bench.corpus import encoded
+from isal import igzip
+
+from twiki.bench import items
 from twiki.bench.figures import Figure, figure, seconds
-from twiki.config import WikiConfig
+from twiki.config import CoreConfig, WikiConfig
+from twiki.engine import Engine
 from twiki.entities import decode, shapes
-from twiki.facts import chosen, compare
+from twiki.records import Change, ChangeKind, ContentModel, Policy, Record, Revision
+from twiki.state.rocks import RocksKeyValues
+from twiki.state.store import Store
+from twiki.windows.bootstrap import bootstrap
+from twiki.windows.reconcile import Reconciled, reconcile
 
 _ENTITIES = 2_000
+_SMALL, _LARGE = 20_000, 200_000
 _EDITS_BUDGET = 3_000
-_RATE = 0.001
+_GUNZIP_BUDGET, _ISAL_BUDGET = 1.5, 3.0
+_FLAT = 1.25
+"""Memory over ten times as many entities may grow by so much."""
+_CHANGED = 0.05
+_BATCH = 256
+_START, _END = datetime(2026, 11, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
+_CHUNK = 1 << 20
+_isal: Callable[..., Any] = igzip.open
 
 
-def run(entities: int = _ENTITIES) -> list[Figure]:
-    """Decode and compare ``entities`` generated entities, each once before and once after."""
-    old = [encoded(number) for number in range(1, entities + 1)]
-    new = [encoded(number, edited=1) for number in range(1, entities + 1)]
-    megabytes = sum(map(len, new)) / 1e6
+class Reconciling(Record, frozen=True):
+    """What one dump cost: processor seconds and the clock's."""
+
+    ours: float
+    gunzip: float
+    isal: float
+    ours_clock: float
+    gunzip_clock: float
+    repaired: int
+    peak_mb: float
+
+
+def run(
+    entities: int = _ENTITIES, small: int = _SMALL, large: int = _LARGE, rounds: int = 3
+) -> list[Figure]:
+    """Figures of ``entities`` edits, and of dumps of ``small`` and ``large`` entities."""
+    rate = _apart(edits, entities)
+    little, much = _apart(reconciling, small, rounds), _apart(reconciling, large, 1)
+    return [
+        figure("entity edits through the engine", rate, "edits/s", budget=_EDITS_BUDGET),
+        *_decoding(entities),
+        *(
+            found
+            for count, cost in ((small, little), (large, much))
+            for found in _cost(count, cost)
+        ),
+        figure(
+            f"peak memory, {large:,} entities beside {small:,}",
+            much.peak_mb,
+            "MiB",
+            peer=little.peak_mb,
+            budget=_FLAT,
+            budget_of="ratio",
+            better="less",
+        ),
+    ]
+
+
+def edits(entities: int) -> float:
+    """Edits a processor second: every entity once in a dump, then edited twice."""
+    before = [_revision(number, 0) for number in range(1, entities + 1)]
+    after = [[_revision(number, edited) for number in range(1, entities + 1)] for edited in (1, 2)]
+    with tempfile.TemporaryDirectory() as name:
+        store = Store(RocksKeyValues(Path(name) / "db", create=True))
+        engine = Engine.open(store, CoreConfig(), fixed=(_START, _END))
+        _feed(engine, before)
+        spent = min(_timed(partial(_feed, engine, each))[0] for each in after)
+        store.close()
+    return entities / spent
+
+
+def reconciling(entities: int, rounds: int) -> Reconciling:
+    """Cost of a dump of ``entities``, the least of ``rounds`` each."""
+    with tempfile.TemporaryDirectory() as name:
+        old, new = Path(name) / "old.json.gz", Path(name) / "new.json.gz"
+        _write(old, items.lines(entities))
+        _write(new, items.lines(entities, edited_share=_CHANGED))
+        costs, gunzips, isals, repaired = [], [], [], 0
+        for turn in range(rounds):
+            gunzips.append(_timed(lambda: _read(gzip.open, new)))
+            isals.append(_timed(lambda: _read(_isal, new)))
+            cost, repaired = _reconciled(Path(name) / f"db{turn}", old, new)
+            costs.append(cost)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Reconciling(
+        ours=min(cpu for cpu, _ in costs),
+        gunzip=min(cpu for cpu, _ in gunzips),
+        isal=min(cpu for cpu, _ in isals),
+        ours_clock=min(clock for _, clock in costs),
+        gunzip_clock=min(clock for _, clock in gunzips),
+        repaired=repaired,
+        peak_mb=peak,
+    )
+
+
+def _cost(count: int, cost: Reconciling) -> list[Figure]:
+    dump = f"dump of {count:,} entities reconciled"
+    return [
+        figure(
+            f"{dump}, peer: gunzip",
+            cost.ours,
+            "s",
+            peer=cost.gunzip,
+            budget=_GUNZIP_BUDGET,
+            budget_of="ratio",
+            better="less",
+        ),
+        figure(
+            f"{dump}, peer: isal",
+            cost.ours,
+            "s",
+            peer=cost.isal,
+            budget=_ISAL_BUDGET,
+            budget_of="ratio",
+            better="less",
+        ),
+        figure(f"{dump} by the clock, peer: gunzip", cost.ours_clock, "s", peer=cost.gunzip_clock),
+        figure(f"{dump}: repaired", cost.repaired, "entities"),
+    ]
+
+
+def _decoding(entities: int) -> list[Figure]:
+    """Decoding alone, beside the standard library and beside reading the same typed fields."""
+    contents = [items.encoded(number) for number in range(1, entities + 1)]
+    megabytes = sum(map(len, contents)) / 1e6
     wiki = WikiConfig()
     typed = shapes.decoder(wiki.name, wiki.languages, shapes.Claims)
-    before = [decode(content) for content in old]
-
-    def edits() -> None:
-        for entity, content in zip(before, new, strict=True):
-            compare(entity, decode(content), unchanged=lambda fact: chosen(fact, _RATE))
-
-    decoding = seconds(lambda: [decode(content) for content in new], repeat=3)
-    reading = seconds(lambda: [typed.decode(content) for content in new], repeat=3)
-    plain = seconds(lambda: [json.loads(content) for content in new])
-    rate = entities / seconds(edits, repeat=3)
+    decoding = seconds(lambda: [decode(content) for content in contents], repeat=3)
+    reading = seconds(lambda: [typed.decode(content) for content in contents], repeat=3)
+    plain = seconds(lambda: [json.loads(content) for content in contents])
     return [
-        figure("entity edits decoded and compared", rate, "edits/s", budget=_EDITS_BUDGET),
-        figure("decode", megabytes / decoding, "MB/s", peer=megabytes / reading),
-        figure("decode against json.loads", megabytes / decoding, "MB/s", peer=megabytes / plain),
+        figure(
+            "decode, peer: msgspec typed", megabytes / decoding, "MB/s", peer=megabytes / reading
+        ),
+        figure("decode, peer: json.loads", megabytes / decoding, "MB/s", peer=megabytes / plain),
         figure("mean size of an entity", megabytes * 1e3 / entities, "KB"),
     ]
+
+
+def _reconciled(folder: Path, old: Path, new: Path) -> tuple[tuple[float, float], int]:
+    """Seconds that ``new`` took against a state of ``old``, and how many it repaired."""
+    store = Store(RocksKeyValues(folder, create=True))
+    engine = Engine.open(store, CoreConfig(), fixed=(_START, _END))
+    bootstrap(engine, [], [old])
+    window = engine.windows()[0]
+    engine.close(window)
+    made: list[Reconciled] = []
+    cost = _timed(lambda: made.append(reconcile(engine, window, [], [new], policy=Policy.DUMP)))
+    store.close()
+    return cost, made[0].entities.classes["repaired_from_dump"]
+
+
+def _revision(number: int, edited: int) -> Revision:
+    made = _START + timedelta(hours=edited, seconds=number) if edited else _START - timedelta(1)
+    change = Change(
+        wiki=WikiConfig().repository,
+        kind=ChangeKind.EDIT,
+        title=f"Q{number}",
+        namespace=0,
+        rev_id=number + edited * 1_000_000,
+        parent_rev_id=number + (edited - 1) * 1_000_000 if edited else 0,
+        rev_dt=made,
+        redirect=False,
+        effective_time=made,
+        arrival_time=made,
+    )
+    return Revision(
+        change=change,
+        content=items.encoded(number, edited=edited).decode(),
+        model=ContentModel.ITEM,
+        boundary=None if edited else _START,
+    )
+
+
+def _feed(engine: Engine, revisions: Iterable[Revision]) -> None:
+    for number, revision in enumerate(revisions, 1):
+        engine.apply(revision)
+        if number % _BATCH == 0:
+            engine.commit()
+    engine.commit()
+
+
+def _write(path: Path, lines: Iterable[bytes]) -> None:
+    with _isal(path, "wb", compresslevel=2) as file:
+        for line in lines:
+            file.write(line)
+
+
+def _read(opened: Callable[..., Any], path: Path) -> int:
+    size = 0
+    with opened(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            size += len(chunk)
+    return size
+
+
+def _timed(work: Callable[[], object]) -> tuple[float, float]:
+    """Processor seconds of this process, and seconds by the clock."""
+    clock, cpu = perf_counter(), process_time()
+    work()
+    return process_time() - cpu, perf_counter() - clock
+
+
+def _apart(work: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401 - what work gives
+    """Run in a fresh process, so that neither memory nor caches come from another part."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(work, arguments)
