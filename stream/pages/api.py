@@ -4,139 +4,34 @@ Each call stands once in :data:`CALLS`; routes and OpenAPI are made from it. Wha
 is a record, from which its schema follows. Released: fields are added, never changed or removed.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stream.pages import content, modelpages
+from stream.pages import content, modelpages, openapi
+from stream.pages.calls import (
+    Article,
+    Call,
+    Comparison,
+    DatasetInfo,
+    FactInfo,
+    Found,
+    ModelsInfo,
+    Parameter,
+    Rows,
+    Windows,
+)
 from stream.pages.library import READABLE
 from stream.pages.livefeed import Now
-from stream.pages.models import Difference, Measured, Score
+from stream.pages.models import Measured
 from stream.pages.now import KINDS
 from stream.pages.reading import MOST, PAGE, object_digest
-from stream.pages.search import Progress
 from stream.pages.site import Site, fact_part, given_text, number, whole
-from stream.pages.windows import WindowRow
 from stream.pages.windows import rows as window_rows
-from twiki.live import LiveFact, LiveSentence, LiveTombstone
-from twiki.records import Record
-from twiki.windows.manifest import Manifest
-from twiki.windows.schema import FACT_PARTS, ROWS, DiffsetRow, ProbeRow, SentenceRow
-
-AnyRow = Any
-
-
-class Failure(Record, frozen=True, kw_only=True):
-    """Why there is no answer."""
-
-    error: str
-
-
-class Windows(Record, frozen=True, kw_only=True):
-    """All windows, the newest first."""
-
-    windows: list[WindowRow]
-    problems: list[str]
-
-
-class DatasetInfo(Record, frozen=True, kw_only=True):
-    """A dataset without its rows."""
-
-    id: str
-    status: str
-    reason: str
-    manifest: Manifest
-    stats: dict[str, Any]
-    reconcile: dict[str, Any] | None
-    index: Progress
-    """Search is possible when ``ready``."""
-    days: dict[str, dict[str, int]] | None
-    """Diff sentences by day and kind; null until the index is made."""
-    lengths: list[dict[str, int]] | None
-
-
-class Rows(Record, frozen=True, kw_only=True):
-    """Rows of a part in their order; ``after`` goes into the next question, null: no more."""
-
-    rows: list[AnyRow]
-    after: str | None
-
-
-class Article(Record, frozen=True, kw_only=True):
-    """What a window did to one article."""
-
-    page_id: int
-    title: str
-    article: DiffsetRow | None
-    sentences: list[SentenceRow]
-    facts: list[ProbeRow]
-
-
-class FactInfo(Record, frozen=True, kw_only=True):
-    """A fact, its evidence in its paragraph, and what models made of it."""
-
-    fact: ProbeRow
-    before: str
-    """What stands before the evidence in its paragraph, as far as the dataset has it."""
-    after: str
-    scores: list[Score]
-
-
-class Found(Record, frozen=True, kw_only=True):
-    """Hits in the order of the file; ``after`` goes into the next question, null: no more."""
-
-    count: int
-    """Counted up to 1,000; 1,001 means more."""
-    rows: list[AnyRow]
-    after: int | None
-
-
-class ModelsInfo(Record, frozen=True, kw_only=True):
-    """The trainer's report, and what can be compared."""
-
-    windows: list[str]
-    findings: list[str]
-    tables: list[dict[str, Any]]
-    runs: list[dict[str, Any]]
-    evaluations: list[str]
-    """Names for the comparison: ``<run> on <dataset>``."""
-
-
-class Comparison(Record, frozen=True, kw_only=True):
-    """Two evaluations, and the facts on which they differ most."""
-
-    first: str
-    second: str
-    rows: list[Difference]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """What a call takes from the address or its query."""
-
-    name: str
-    about: str
-    kind: Literal["string", "integer"] = "string"
-    place: Literal["path", "query"] = "query"
-    choices: tuple[str, ...] = ()
-    needed: bool = False
-    bounds: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True)
-class Call:
-    """One address of the API."""
-
-    path: str
-    summary: str
-    answer: Callable[[Site, Request], Response]
-    returns: type
-    parameters: tuple[Parameter, ...] = ()
+from twiki.windows.schema import FACT_PARTS
 
 
 def give(value: object) -> Response:
@@ -239,7 +134,7 @@ def _now(site: Site, _request: Request) -> Response:
 
 
 def _openapi(_site: Site, _request: Request) -> Response:
-    return give(description())
+    return give(openapi.description(CALLS, LIVE))
 
 
 def named(one: Measured) -> str:
@@ -319,7 +214,7 @@ CALLS = (
     ),
     Call("/now", "how far the worker is", _now, Now),
 )
-_LIVE = Call(
+LIVE = Call(
     "/live",
     "diff sentences and facts as they are told, as server-sent events",
     _now,
@@ -340,89 +235,5 @@ _LIVE = Call(
 
 def about(site: Site, request: Request) -> Response:
     """The page that tells people of the API."""
-    paths = [(f"/api/v1{call.path}", _operation(call)) for call in (*CALLS, _LIVE)]
+    paths = [(f"{openapi.PREFIX}{call.path}", openapi.operation(call)) for call in (*CALLS, LIVE)]
     return site.page(request, "api.html", paths=paths, base=str(request.base_url))
-
-
-def description() -> dict[str, Any]:
-    """The OpenAPI 3.1 description of all calls."""
-    kinds = [call.returns for call in CALLS if call.returns not in (dict[str, Any], str)]
-    live = LiveSentence | LiveFact | LiveTombstone
-    rows = list(dict.fromkeys(ROWS.values()))
-    schemas, components = msgspec.json.schema_components(
-        [*kinds, Failure, live, *rows], ref_template="#/components/schemas/{name}"
-    )
-    by_kind = dict(zip(kinds, schemas[: len(kinds)], strict=True))
-    any_row = {"anyOf": schemas[-len(rows) :]}
-    for name in ("Rows", "Found"):
-        components[name]["properties"]["rows"]["items"] = any_row
-    paths = {
-        f"/api/v1{call.path}": {
-            "get": {
-                **_operation(call),
-                "responses": _responses(
-                    "application/json", by_kind.get(call.returns, {"type": "object"})
-                ),
-            }
-        }
-        for call in CALLS
-    }
-    paths["/api/v1/live"] = {
-        "get": {
-            **_operation(_LIVE),
-            "description": (
-                "Events sentence, fact and tombstone, data as JSON, id the record's number. "
-                "Event reset: the state is younger than the number given. "
-                "Last-Event-ID counts like after."
-            ),
-            "responses": _responses("text/event-stream", {"type": "string"}),
-        }
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "TWiki",
-            "version": "1",
-            "description": "What changed in a wiki and in Wikidata: by window, and as it happens.",
-            "license": {"name": "Text: CC BY-SA 4.0; facts: CC0"},
-        },
-        "paths": paths,
-        "components": {"schemas": components},
-    }
-
-
-def _operation(call: Call) -> dict[str, Any]:
-    return {
-        "summary": call.summary,
-        "operationId": call.path.strip("/").replace("/", "_").replace("{", "").replace("}", ""),
-        "parameters": [_parameter(one) for one in call.parameters],
-    }
-
-
-def _parameter(one: Parameter) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": one.kind}
-    if one.choices:
-        schema["enum"] = list(one.choices)
-    if one.bounds:
-        schema["minimum"], schema["maximum"] = one.bounds
-    return {
-        "name": one.name,
-        "in": one.place,
-        "required": one.needed or one.place == "path",
-        "description": one.about,
-        "schema": schema,
-    }
-
-
-def _responses(kind: str, schema: dict[str, Any]) -> dict[str, Any]:
-    failure = {
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Failure"}}}
-    }
-    return {
-        "200": {"description": "the answer", "content": {kind: {"schema": schema}}},
-        "400": {"description": "a parameter that cannot be used", **failure},
-        "404": {"description": "there is no such thing", **failure},
-        "410": {"description": "the dataset is withdrawn", **failure},
-        "414": {"description": "the address is too long"},
-        "503": {"description": "it takes too long, or is not ready", **failure},
-    }
