@@ -10,7 +10,8 @@ A factory, not a module-level app: settings are given, and tests make several.
 """
 
 from asyncio import gather
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from faust.types import TP
 from stream.cluster.batches import Batches
 from stream.cluster.client import tls
 from stream.cluster.commit import NumberedCommit, Taken
+from stream.cluster.flow import Order, SteadyFlow
 from stream.cluster.hydration import Fetching, Hydration
 from stream.cluster.steps import Message, Steps
 from stream.cluster.tables import NumberedStore, NumberedTable, NumberedTables
@@ -74,17 +76,21 @@ def state_app(
     )
     app.tables.add(table)
     commit = NumberedCommit(Steps(settings), _Ports(app, table, config), generation, after=after)
-    batches = Batches[faust.EventT[bytes]](
-        lambda events: commit([_taken(event) for event in events]),
-        config.batch_records,
-        config.batch_seconds,
-    )
+    source = name_of(REVISIONS[role], config)
+    order = Order(app, source)
 
-    @app.agent(_raw(app, name_of(REVISIONS[role], config)), concurrency=1, name=str(role))
+    async def take(events: Sequence[faust.EventT[bytes]]) -> None:
+        batch = [_taken(event) for event in events]
+        order.check(batch)
+        await commit(batch)
+
+    batches = Batches[faust.EventT[bytes]](take, config.batch_records, config.batch_seconds)
+
+    @app.agent(_raw(app, source), concurrency=1, name=str(role))
     async def keep(stream: Any) -> None:  # noqa: ANN401 - Faust's own type
         await batches.run(stream.noack().events())
 
-    _drop_when_revoked(app, batches.drop)
+    _drop_when_revoked(app, batches, order)
     return app
 
 
@@ -114,13 +120,20 @@ def hydrator_app(
         mine = sum(tp.topic == sources[0] for tp in assigned)
         await hydration.share(mine / config.partitions)
 
-    _drop_when_revoked(app, batches.drop)
+    _drop_when_revoked(app, batches)
     return app
+
+
+class _App(faust.App):
+    @cached_property
+    def flow_control(self) -> SteadyFlow:
+        """Faust's own would empty queues that flow."""
+        return SteadyFlow()
 
 
 def _app(config: KafkaConfig, role: Role, folder: Path, *, fence: bool) -> faust.App:
     fetch = max(_FETCH_BYTES, request_bytes(config))
-    return faust.App(
+    return _App(
         group_of(role, config),
         broker=[f"kafka://{broker}" for broker in config.brokers],
         broker_credentials=_credentials(config),
@@ -188,11 +201,13 @@ def _taken(event: Any) -> Taken:  # noqa: ANN401 - Faust's own type
     return Taken(message.tp.partition, message.offset, message.key, message.value, event.ack)
 
 
-def _drop_when_revoked(app: faust.App, drop: Callable[[], Awaitable[None]]) -> None:
+def _drop_when_revoked(app: faust.App, batches: Batches[Any], order: Order | None = None) -> None:
     @app.on_partitions_revoked.connect(weak=False)
     async def revoked(app: Any, _revoked: set[TP], **_: Any) -> None:  # noqa: ANN401
-        await drop()
+        await batches.drop()
         app.tables.forget()
+        if order is not None:
+            order.forget()
 
 
 async def _tell(
