@@ -1,5 +1,6 @@
 """One process or several: started by ``torchrun``, each sees its part of every step."""
 
+import atexit
 import contextlib
 import os
 from collections.abc import Iterator
@@ -48,8 +49,8 @@ def world(device: str = "auto") -> Iterator[World]:
         return
     if device.startswith("cuda"):
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
-    try:
-        yield World(dist.get_rank(), size, device)
-    finally:
-        dist.destroy_process_group()
+    if not dist.is_initialized():
+        # Once a process: a second group would find the first one's addresses in the store.
+        dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+        atexit.register(dist.destroy_process_group)
+    yield World(dist.get_rank(), size, device)

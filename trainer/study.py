@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainer import dataset, device, evaluate, files, methods, runs, train
+from trainer import dataset, device, evaluate, files, methods, runs, threads, train
 from trainer.config import Preset, TrainSettings
 from trainer.runs import Key, Run, Runs
 from trainer.sinks import StepReport
@@ -132,8 +132,8 @@ def train_window(
 
 
 def evaluate_run(study: Study, model: Path, out: Path, datasets: Sequence[Path]) -> None:
-    """Evaluate a model on datasets, each once, below ``out``."""
-    for path in datasets:
+    """Evaluate a model on datasets, each once, below ``out``; one process does it for all."""
+    for path in datasets if threads.is_first() else ():
         data = dataset.open_folder(path, verify=False).data
         name = f"{data['window']}-v{data['version']}"
         if study.tell:

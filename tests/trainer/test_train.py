@@ -185,6 +185,9 @@ def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
         f"given = train.Inputs(Path({str(tiny_model)!r}), Path({str(september)!r}), "
         f"cache=Path({str(tmp_path / 'tokens')!r}))\n"
         f"train.run(chosen, given, Path({str(tmp_path / 'two')!r}), on='cpu')\n"
+        # A second run in the same processes, as in a study.
+        "again = methods.settings_for('kadapter', 'recommended', {'sequence': 16, 'steps': 2})\n"
+        f"train.run(again, given, Path({str(tmp_path / 'next')!r}), on='cpu')\n"
     )
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
@@ -196,6 +199,7 @@ def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
         return [json.loads(s)["loss"] for s in (folder / "log.jsonl").read_text().splitlines()]
 
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
+    assert (tmp_path / "next" / "run.json").exists()
     record = files.read_json(tmp_path / "two" / "run.json")
     assert record["costs"]["processes"] == 2
     assert record["costs"]["tokens"] == alone["costs"]["tokens"]
