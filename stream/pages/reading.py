@@ -45,7 +45,10 @@ class Page(Record, frozen=True, kw_only=True):
 
 def mark(part: Part, row: dict[str, Any]) -> str:
     """The mark of a row."""
-    values = [row[name] for name, _ in _KEYS[part]]
+    return _marked([row[name] for name, _ in _KEYS[part]])
+
+
+def _marked(values: list[Any]) -> str:
     return urlsafe_b64encode(msgspec.json.encode(values)).decode().rstrip("=")
 
 
@@ -62,7 +65,9 @@ def values_of(part: Part, text: str) -> list[Any]:
     except (ValueError, msgspec.MsgspecError) as error:
         raise UsageError("after: not a mark that an earlier page gave") from error
     found = list(values)
-    if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in found):
+    if _marked(found) != text or any(
+        isinstance(value, int) and not -(2**63) <= value < 2**63 for value in found
+    ):
         raise UsageError("after: not a mark that an earlier page gave")
     return found
 

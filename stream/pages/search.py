@@ -23,11 +23,13 @@ from typing import Any
 from stream.pages import index
 from stream.pages.library import Library, Shelved
 from stream.pages.query import TooLong
+from twiki.errors import UsageError
 from twiki.records import Record
 from twiki.windows.versions import Status
 
 SECONDS = 2.0
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
+"""About what the index takes for a word; where it differs, the question is refused."""
 _MOST_WORDS = 12
 COUNTED = 1_000
 """Hits are counted up to here."""
@@ -179,6 +181,8 @@ class Indexes:
             try:
                 yield database
             except sqlite3.OperationalError as error:
+                if "fts5" in str(error):
+                    raise UsageError("words in this writing cannot be searched for") from error
                 if "interrupted" not in str(error):
                     raise
                 raise TooLong(f"this took longer than {SECONDS:g} seconds: add a word") from error
