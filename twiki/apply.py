@@ -133,6 +133,7 @@ def _apply_entity(
                 wiki=context.wiki,
                 languages=context.languages,
                 literals=context.literals,
+                claims=not revision.outline,
             )
         except wikibase.BadEntity as error:
             problem = str(error)
@@ -145,6 +146,9 @@ def _apply_entity(
         data = subject.load(of) if of in held.revs else None
         return None if data is None else decode_entity(data)
 
+    if new is not None and new.sitelink is not None and not _has_article(content(held.shown)):
+        # It has an article now: what it said before is worth reading in full.
+        available -= {of for of in available if (was := content(of)) is not None and was.outline}
     current = 0 if found.open is None else found.open.rev
     readable = current if current in available else 0
     told: tuple[live.Output, ...] = ()
@@ -167,6 +171,10 @@ def _apply_entity(
         problem=problem,
         sampled=new is not None and live.sampled(new, context.unchanged_rate),
     )
+
+
+def _has_article(entity: Entity | None) -> bool:
+    return entity is not None and entity.sitelink is not None
 
 
 def _applied(

@@ -119,8 +119,8 @@ def entity(
         return ()
     old = content(held.shown) if held.shown else None
     new = content(rev) if rev else None
-    if new is None and old is None:
-        return ()
+    if (new is None and old is None) or (old is not None and old.outline):
+        return ()  # of an outline nobody knows what it said
     change = revision.change
     # One revision says nothing of merges elsewhere: objects are compared as written.
     told = facts.compare(

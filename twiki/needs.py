@@ -48,6 +48,12 @@ class Needs:
                 self.fetch(wanted[start : start + BATCH])
             wanted = self._untried(None)
 
+    def entities(self) -> None:
+        """Fetch what is needed of entities, a page's text not: a dump tells that (policy dump)."""
+        wanted = [need for need in self._untried(None) if isinstance(need[0], str)]
+        for start in range(0, len(wanted), BATCH):
+            self.fetch(wanted[start : start + BATCH])
+
     def some(self) -> None:
         """Fetch one request's worth of what is wanted at once: between chunks of a live stream.
 

@@ -103,6 +103,8 @@ class Revision(Record, frozen=True, kw_only=True):
     """From a dump: stands for the page at ``boundary`` whatever its own time (ENGINE 2)."""
     boundary: datetime | None = None
     """From the dump for this boundary: the live feed tells nothing of it."""
+    outline: bool = False
+    """An entity without an article: only its labels are to be kept."""
     absent: bool = False
     """With ``pinned``: the dump for ``boundary`` does not have the page."""
 
@@ -204,6 +206,8 @@ class Entity(Record, frozen=True, kw_only=True):
     """Title of the article about it in the wiki being followed."""
     facts: tuple[Fact, ...] = ()
     redirect: str | None = None
+    outline: bool = False
+    """Its statements were not read: it had no article where it came from."""
 
 
 class FactClass(StrEnum):

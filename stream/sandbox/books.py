@@ -68,6 +68,10 @@ def keep_books(
         for one in verdicts
         if one.outcome == "unchanged" and is_sampled(one.triple, unchanged_rate)
     ]
+    # Only subjects with an article make candidates.
+    about = {item.id for item in end.items.values() if item.sitelink}
+    candidates = [one for one in changed if one.triple.subject in about]
+    stayed = [one for one in unchanged if one.triple.subject in about]
     removed = [one for one in verdicts if one.outcome == "removed"]
     readings = {
         article.title: Reading(page_id, article.title, _texts(article.document))
@@ -79,8 +83,8 @@ def keep_books(
         )
         for entry in articles
     }
-    probes, dropped, count = select(changed, end, readings, diffset, window.name)
-    same, dropped_same, count_same = select(unchanged, end, readings, None, window.name)
+    probes, dropped, count = select(candidates, end, readings, diffset, window.name)
+    same, dropped_same, count_same = select(stayed, end, readings, None, window.name)
     linked = {item.id for item in start.items.values() if item.sitelink}
     removed_rows = [_fact(one) | {"listed": one.triple.subject in linked} for one in removed]
     data: dict[str, Any] = {

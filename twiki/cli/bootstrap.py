@@ -40,7 +40,7 @@ def bootstrap(
     --entities wikidata-20261102-all.json.gz --as-of 2026-11-01 --state state
 
     With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
-    "not_entities"}
+    "outlines", "not_entities"}
     """
     from twiki.cli.sources import described, totals
     from twiki.dumps import layout

@@ -79,7 +79,7 @@ def diff(
     work = Path(tempfile.mkdtemp(prefix=".diff-", dir=out))
     try:
         with opened(work, create=True) as store, counting("diff", bars) as progress:
-            engine = Engine.open(store, chosen, fixed=(span.start, span.end))
+            engine = Engine.open(store, chosen, fixed=(span.start, span.end), passing=True)
             bootstrap(engine, *old, progress=progress)
             engine.close(span)
             report, made = reconcile_and_cut(
@@ -89,6 +89,7 @@ def diff(
                 out,
                 policy=Policy.DUMP,
                 sources=sources,
+                older=old[1],
                 beside=beside(corpus, tokenizer, empty=allow_empty_probes),
                 progress=progress,
                 source="dump pair",

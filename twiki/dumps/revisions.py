@@ -44,8 +44,16 @@ def of_page(
     )
 
 
-def of_entity(repository: str, entity: DumpEntity, *, boundary: datetime | None = None) -> Revision:
+def of_entity(
+    repository: str,
+    entity: DumpEntity,
+    *,
+    boundary: datetime | None = None,
+    outline: bool = False,
+) -> Revision:
     """An entity's revision, as that of ``boundary`` where one is given.
+
+    ``outline``: only its labels are to be kept.
 
     Raises:
         DumpError: the dump carries no revision ids, so nothing can be held against it.
@@ -72,4 +80,5 @@ def of_entity(repository: str, entity: DumpEntity, *, boundary: datetime | None 
         model=ContentModel.PROPERTY if is_property else ContentModel.ITEM,
         pinned=boundary is not None and entity.modified >= boundary,
         boundary=boundary,
+        outline=outline,
     )

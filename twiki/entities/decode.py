@@ -65,6 +65,7 @@ def _entity(
         aliases=aliases,
         sitelink=shapes.sitelink(document),
         facts=_facts(document.id, claims, literal_types) if isinstance(claims, dict) else (),
+        outline=not hasattr(document, "claims"),
     )
 
 

@@ -18,6 +18,7 @@ from twiki.engine import Engine
 from twiki.errors import StateError
 from twiki.times import from_ms
 from twiki.windows import fitting
+from twiki.windows.gate import Gate
 
 Progress = Callable[[str, int], None]
 ARTICLE_BYTES, ENTITY_BYTES = "bytes of articles", "bytes of entities"
@@ -34,6 +35,8 @@ class Bootstrapped(msgspec.Struct, kw_only=True):
     unreadable: int = 0
     """Pages whose text the dump does not carry."""
     entities: int = 0
+    outlines: int = 0
+    """Entities without an article, of which this run kept the labels alone."""
     not_entities: int = 0
     """Lexemes and the like."""
 
@@ -110,6 +113,7 @@ def _entities(engine: Engine, path: Path, done: Bootstrapped, progress: Progress
         progress("entities", 1)
         return True
 
+    gate = Gate(engine)
     with entity_dumps.open(path) as dump:
         dump.file.watch = partial(progress, ENTITY_BYTES)
         for number, entity in enumerate(dump.entities(skip=held), 1):
@@ -118,7 +122,11 @@ def _entities(engine: Engine, path: Path, done: Bootstrapped, progress: Progress
                 done.not_entities += 1
                 continue
             done.entities += 1
-            revision = of_entity(engine.config.wiki.repository, entity, boundary=boundary)
+            outline = gate.outline(entity)
+            done.outlines += outline
+            revision = of_entity(
+                engine.config.wiki.repository, entity, boundary=boundary, outline=outline
+            )
             engine.apply(revision, entity.id)
             if number % _COMMIT_EVERY == 0:
                 engine.commit()

@@ -1,9 +1,14 @@
-"""Facts of a window as candidates for probes, and the facts that went (L7 to L9, L13)."""
+"""Facts of a window as candidates for probes, and the facts that went (L7 to L9, L13).
+
+Candidates are the facts of subjects that have an article as of the window's end: of the others the
+state need not hold any statement (:mod:`twiki.windows.gate`).
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 
 from twiki import facts
 from twiki.records import EntityAt, Fact, FactChange, FactClass
+from twiki.state.asof import Missing
 from twiki.windows.convert import removed_row
 from twiki.windows.probes import Candidate
 from twiki.windows.schema import ProbeRow
@@ -12,9 +17,8 @@ from twiki.windows.view import WindowView
 
 def changed(view: WindowView, entities: Iterable[str]) -> Iterator[Candidate]:
     """Facts that are new at the window's end, of the entities given."""
-    for entity_id in entities:
-        old, new = _both(view, entity_id)
-        if new is None:
+    for old, new in _pairs(view, entities):
+        if new is None or new.entity.sitelink is None:
             continue
         for change in _compared(view, old, new):
             if change.fact_class in facts.CHANGED:
@@ -23,9 +27,8 @@ def changed(view: WindowView, entities: Iterable[str]) -> Iterator[Candidate]:
 
 def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterator[Candidate]:
     """Facts that stood at both boundaries and that L13's hash chose."""
-    for entity_id in entities:
-        old, new = _both(view, entity_id)
-        if new is None or old is None:
+    for old, new in _pairs(view, entities):
+        if new is None or old is None or new.entity.sitelink is None:
             continue
         for change in _compared(view, old, new):
             if change.fact_class is FactClass.UNCHANGED and facts.chosen(change.fact, rate):
@@ -34,8 +37,7 @@ def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterato
 
 def removed(view: WindowView, entities: Iterable[str]) -> Iterator[ProbeRow]:
     """Facts that are gone at the window's end, of subjects that had an article at its start."""
-    for entity_id in entities:
-        old, new = _both(view, entity_id)
+    for old, new in _pairs(view, entities):
         title = None if old is None else old.entity.sitelink
         if old is None or title is None:
             continue
@@ -81,8 +83,20 @@ def _labels(label: Label, change: FactChange, objects: Iterable[str]) -> tuple[s
     return tuple(_object_text(label, change.fact, value) or "" for value in objects)
 
 
-def _both(view: WindowView, entity_id: str) -> tuple[EntityAt | None, EntityAt | None]:
-    return view.entity(entity_id, view.start), view.entity(entity_id, view.end)
+def _pairs(
+    view: WindowView, entities: Iterable[str]
+) -> Iterator[tuple[EntityAt | None, EntityAt | None]]:
+    """Each entity as of both boundaries; left out and noted where a content cannot be had.
+
+    Nothing is guessed of such a one: taken for absent, all its facts would be new, or removed.
+    """
+    for entity_id in entities:
+        old, new = view.reading(entity_id, view.start), view.reading(entity_id, view.end)
+        lacks = next((each for each in (new, old) if isinstance(each, Missing)), None)
+        if lacks is not None:
+            view.unread[entity_id] = lacks
+        elif not isinstance(old, Missing) and not isinstance(new, Missing):
+            yield old, new
 
 
 def _compared(view: WindowView, old: EntityAt | None, new: EntityAt | None) -> list[FactChange]:

@@ -62,6 +62,8 @@ class CutReport(msgspec.Struct, frozen=True, kw_only=True):
     pages_touched: int = 0
     unread: dict[str, int] = {}
     """Touched articles that count as unchanged because a text is hidden or not held."""
+    unread_entities: dict[str, int] = {}
+    """Entities whose facts are left out because a content is hidden or not held."""
     labels_fetched: dict[str, int] = {}
     """Labels asked for because the state does not hold the entity, by outcome."""
 
@@ -153,6 +155,7 @@ def cut(
         counts=counts,
         pages_touched=touched,
         unread=dict(sorted(unread.items())),
+        unread_entities=dict(sorted(Counter(map(str, view.unread.values())).items())),
         labels_fetched=dict(sorted(view.fetched.items())),
     )
 

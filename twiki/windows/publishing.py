@@ -10,6 +10,7 @@ from twiki.records import Policy, Window
 from twiki.times import to_ms
 from twiki.windows.cut import NOTHING, Beside, CutReport, cut
 from twiki.windows.dataset import Run
+from twiki.windows.gate import supply
 from twiki.windows.reconcile import Progress, Reconciled, reconcile
 
 RECONCILED = "reconciled with the dump"
@@ -52,6 +53,7 @@ def reconcile_and_cut(
     sources: tuple[dict[str, Any], ...] = (),
     contents: RevisionsById | None = None,
     beside: Beside = NOTHING,
+    older: Sequence[Path] = (),
     progress: Progress = _silent,
     source: str = "stream",
 ) -> tuple[Reconciled, CutReport]:
@@ -61,13 +63,19 @@ def reconcile_and_cut(
         contents: fetches revisions by id; None: what lacks is counted in the cut's report.
         sources: the dumps, for the manifest.
         beside: what the cut may use beside the state.
+        older: entity dumps of the window's start: what an entity that got an article said before.
 
     Raises:
         DumpError: a dump is damaged.
     """
     report = reconcile(engine, window, articles, entities, policy=policy, progress=progress)
-    if contents is not None and policy is Policy.BOUNDARY:
-        Needs(engine, contents).supply(report.fetch)
+    supply(engine, older)
+    if contents is not None:
+        needs = Needs(engine, contents)
+        if policy is Policy.BOUNDARY:
+            needs.supply(report.fetch)
+        else:
+            needs.entities()
     made = cut(
         engine.as_of(pins=window if policy is Policy.DUMP else None),
         window,

@@ -28,6 +28,7 @@ from twiki.times import to_ms
 from twiki.windows import fitting
 from twiki.windows.bootstrap import ARTICLE_BYTES, ENTITY_BYTES
 from twiki.windows.census import Census, Found, Progress, Tally
+from twiki.windows.gate import Gate
 
 __all__ = ["Found", "Progress", "Reconciled", "Tally", "check", "reconcile"]
 
@@ -129,6 +130,7 @@ def _read_pages(census: Census, path: Path, progress: Progress) -> None:
 
 def _read_entities(census: Census, path: Path, progress: Progress) -> None:
     engine = census.engine
+    gate = Gate(engine)
     with entity_dumps.open(path) as dump:
         dump.file.watch = partial(progress, ENTITY_BYTES)
         for entity in dump.entities(skip=census.known):
@@ -136,5 +138,10 @@ def _read_entities(census: Census, path: Path, progress: Progress) -> None:
             if entity.id[:1] not in {"Q", "P"}:
                 census.other()
                 continue
-            revision = of_entity(engine.config.wiki.repository, entity, boundary=census.boundary)
+            revision = of_entity(
+                engine.config.wiki.repository,
+                entity,
+                boundary=census.boundary,
+                outline=gate.outline(entity),
+            )
             census.take(entity.id, revision)

@@ -55,6 +55,8 @@ class WindowView:
         self.window = window
         self.fetched: Counter[str] = Counter()
         """Labels asked for, by outcome: found, absent."""
+        self.unread: dict[str, Missing] = {}
+        """Entities of which a content could not be had at one of the boundaries."""
         self._earlier = earlier
         self.start, self.end = to_ms(window.start), to_ms(window.end)
         self.clean = state.context.clean
@@ -112,8 +114,12 @@ class WindowView:
 
     def entity(self, entity_id: str, at: int) -> EntityAt | None:
         """The entity as of ``at``; None where there is none or its content is not held."""
-        found = self.state.entity(entity_id, at)
+        found = self.reading(entity_id, at)
         return None if isinstance(found, Missing) else found
+
+    def reading(self, entity_id: str, at: int) -> EntityAt | Missing | None:
+        """The entity as of ``at``, or why it cannot be read; None where there is none."""
+        return self.state.entity(entity_id, at)
 
     def _redirect(self, entity_id: str) -> str:
         """The item that ``entity_id`` had been merged into by the end; itself when none."""

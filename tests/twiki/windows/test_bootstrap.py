@@ -40,7 +40,7 @@ def dumps(tmp_path):
     )
     entities = write_entities(
         tmp_path / "entities.json",
-        item("Q1", ("P1", "Q2"), rev=100, modified=at(9, 7)),
+        item("Q1", ("P1", "Q2"), sitelink="One", rev=100, modified=at(9, 7)),
         item("P1", rev=101, modified=at(9, 7)),
         item("L1", rev=102, modified=at(9, 7)).replace('"item"', '"lexeme"'),
     )
