@@ -11,6 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
 
 MEDIAN, SHORTEST, LONGEST = 42_000, 400, 190_000
 _SPREAD = 1.0
@@ -21,6 +22,7 @@ _WORDS = tuple(
 )
 _SMALL = ("the", "of", "and", "in", "to", "a", "was", "is", "for", "as", "on", "with", "by", "at")
 _SECTION_PARAGRAPHS = 4
+_POOL = 15_000
 _LISTS, _CALLS, _ITALICS, _REFERENCES = 0.1, 0.2, 0.1, 0.33
 """Share of paragraphs that are lists; of sentences with a template, italics, a reference."""
 _TEMPLATES = ("{{convert|%d|km}}", "{{circa|%d}}", "{{nowrap|%d men}}", "{{lang|fr|mot %d}}")
@@ -80,9 +82,16 @@ def page(length: int, seed: int | str) -> Page:
             parts.append(("\n".join(items),))
         else:
             room = max(1, min(draw.randint(2, 6), (length - written) // 150))
-            parts.append(tuple(sentence(draw) for _ in range(room)))
+            parts.append(tuple(draw.choices(_pool(), k=room)))
         written += sum(map(len, parts[-1])) + len(parts[-1]) + 1
     return Page(tuple(draw.randrange(10**6) for _ in range(fields)), tuple(parts))
+
+
+@cache
+def _pool() -> tuple[str, ...]:
+    """Sentences that pages are made of: more than repeat within a block of bzip2."""
+    draw = random.Random(_POOL)
+    return tuple(sentence(draw) for _ in range(_POOL))
 
 
 def sentence(draw: random.Random) -> str:
