@@ -26,8 +26,8 @@ from stream import metrics as names
 from stream.beside import Beside
 from stream.events import Canary, Rejected
 from stream.found import Failed, Failure
-from stream.heal import Current, Lists
-from stream.mending import Mender
+from stream.heal import Lists
+from stream.mending import Mender, Readings
 from stream.metrics import Metrics
 from stream.ordering import Ordering
 from stream.position import Positions
@@ -55,7 +55,7 @@ class Contents(Protocol):
         """Revisions by id alone, in order."""
 
 
-class Api(Contents, Current, Protocol):
+class Api(Contents, Readings, Protocol):
     """The API behind a live source: :class:`stream.hydrate.Hydrator`."""
 
     def fetch(
@@ -160,7 +160,7 @@ class Embedded:
                 engine,
                 self.positions,
                 self.beside,
-                current=live.api,
+                api=live.api,
                 lists=live.lists,
                 apply=self._apply_found,
                 metrics=metrics,

@@ -14,6 +14,9 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import islice
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from stream import metrics as names
 from stream.beside import Beside, names_revision
@@ -29,10 +32,21 @@ from twiki.times import to_ms
 log = logging.getLogger(__name__)
 
 BATCH = 50
+_SECOND = timedelta(seconds=1)
+_LOGGED_KINDS = (ChangeKind.MOVE, ChangeKind.RESTORE)
 SETTLES = timedelta(minutes=10)
 """So long after its event a page is read again, or a gap backfilled: stragglers come first."""
 RETRY = timedelta(minutes=5)
 """Event time between two tries of a backfill that the API refused."""
+
+
+class Readings(Current, Protocol):
+    """What is now, and what was: :class:`stream.hydrate.Hydrator`."""
+
+    def revision_before(
+        self, wiki: str, time: datetime, *, page_id: int | None = ..., title: str | None = ...
+    ) -> Revision | Failed:
+        """The last revision of a page, or of an entity by title, before a time."""
 
 
 class Mender:
@@ -49,7 +63,7 @@ class Mender:
         positions: Positions,
         beside: Beside,
         *,
-        current: Current,
+        api: Readings,
         lists: Lists,
         apply: Callable[[Sequence[Change | Revision]], None],
         metrics: Metrics,
@@ -58,7 +72,7 @@ class Mender:
         self._engine = engine
         self._positions = positions
         self._beside = beside
-        self._current = current
+        self._api = api
         self._lists = lists
         self._apply = apply
         self._metrics = metrics
@@ -106,7 +120,7 @@ class Mender:
         healed = 0
         try:
             while batch := list(islice(changes, BATCH)):
-                fresh = [change for change in batch if not self._known(change)]
+                fresh = [self._named(change) for change in batch if not self._known(change)]
                 healed += len(fresh)
                 self._apply(fresh)
                 self._engine.commit()
@@ -134,13 +148,34 @@ class Mender:
         settled = change.rev_dt is not None and change.rev_dt <= watermark - SETTLES
         return settled and not self._known(change)
 
+    def _named(self, change: Change) -> Change:
+        """A move or restore as the log tells it, with the revision that stood then.
+
+        The log names none, and what is current at the title today may be much younger.
+        """
+        if change.rev_id or change.kind not in _LOGGED_KINDS:
+            return change
+        after = change.effective_time + _SECOND
+        if change.wiki == self._engine.config.wiki.repository:
+            told = self._api.revision_before(change.wiki, after, title=change.title)
+        elif change.page_id is not None:
+            told = self._api.revision_before(change.wiki, after, page_id=change.page_id)
+        else:
+            return change
+        if isinstance(told, Failed):
+            return change
+        own = told.change
+        return replace(
+            change, rev_id=own.rev_id, rev_dt=own.rev_dt, parent_rev_id=own.parent_rev_id
+        )
+
     def _unreachable(self, span: tuple[datetime, datetime]) -> None:
         self._metrics.add(names.UNREACHABLE)
         log.error("event=unreachable from=%s to=%s", span[0].isoformat(), span[1].isoformat())
 
     def _read_again(self, watermark: datetime) -> None:
         """Apply current revisions that no event told and whose event is not on its way."""
-        results = reread(self._beside, self._current, count=BATCH)
+        results = reread(self._beside, self._api, count=BATCH)
         missed = list[Change | Revision]()
         for result in results:
             if isinstance(result, Failed):

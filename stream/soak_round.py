@@ -209,7 +209,7 @@ class Round:
             if fate == "frozen":
                 _freeze(process)
             elif fate == "rival":
-                self._rival(job)
+                self._rival(job, process)
             elif fate == "terminated":
                 process.terminate()
                 return _wait_or_kill(process)
@@ -218,7 +218,7 @@ class Round:
         self._outcome.ends["by itself" if code == 0 else fate] += 1
         return code
 
-    def _rival(self, job: Job) -> None:
+    def _rival(self, job: Job, first: "subprocess.Popen[str]") -> None:
         """A second worker on the same state must refuse, and harm nothing."""
         rival = self._start(job, 0)
         try:
@@ -226,7 +226,8 @@ class Round:
         except subprocess.TimeoutExpired:
             rival.kill()
             code = rival.wait()
-        if code != 1 or "StateLocked" not in self._errors():
+        refused = code == 1 and "StateLocked" in self._errors()
+        if not refused and first.poll() is None:
             self._outcome.wrong += 1
             self._outcome.blame(f"round {self._seed}", [f"a second process ended with {code}"])
 

@@ -57,6 +57,16 @@ class Api:
             for rev in rev_ids
         ]
 
+    def revision_before(self, wiki, time, *, page_id=None, title=None):
+        found = [
+            r
+            for r in self.known.values()
+            if r.change.effective_time < time
+            and (r.change.page_id == page_id if page_id else r.change.title == title)
+        ]
+        lost = Failed(wiki=wiki, reason=Failure.MISSING, title=title)
+        return max(found, key=lambda r: r.change.effective_time, default=lost)
+
     def current(self, wiki, titles):
         self.reread += titles
         missing = [Failed(wiki=wiki, reason=Failure.MISSING, title=title) for title in titles]
@@ -255,6 +265,16 @@ def test_a_gap_is_backfilled_when_its_stragglers_have_had_their_time():
     assert [entry.rev for entry in entries] == [1, 2, 3]
     # What a list tells moves no clock: its stream is none of those that the watermark waits for.
     assert set(embedded.engine.progress.watermarks) == {"mediawiki.page_change.v1"}
+
+
+def test_a_lost_move_is_that_of_its_time_not_what_is_current_today():
+    moved = edit(at(10, 6), 2, text("One."), parent_rev_id=1, title="B")
+    later = edit(at(10, 6, 20), 3, text("One.", "Later."), parent_rev_id=2, title="B")
+    logged = event(ChangeKind.MOVE, at(10, 6), title="B", from_title="A")
+    embedded = opened(api=Api(FIRST, moved, later), lists=Lists(logged))
+    embedded.take([come(FIRST, 0), come(later, 2), canary(at(10, 7), 3)])
+    entries = {entry.rev: entry.effective for entry in embedded.engine.store.held(1).entries}
+    assert entries == {1: to_ms(at(10, 5)), 2: to_ms(at(10, 6)), 3: to_ms(at(10, 6, 20))}
 
 
 def test_every_gap_is_healed_before_the_window_that_it_lies_in_is_cut():
