@@ -21,7 +21,7 @@ from twiki import live
 from twiki.context import Context
 from twiki.records import Change, ChangeKind, ContentModel, Entity, Revision
 from twiki.state.codec import Held, decode_entity, encode
-from twiki.state.contents import Texts, patch, whole
+from twiki.state.contents import Texts, patch
 from twiki.state.ledger import (
     Entry,
     EntryKind,
@@ -88,8 +88,13 @@ def _apply_page(
         problem = _too_large(revision.content, context)
         if problem is None:
             near = texts.blocks(held.shown) if held.shown in held.revs else ()
-            split = context.resplit(near, revision.content) if near else None
-            texts.put(rev, split or context.split(revision.content))
+            if near:
+                split = context.resplit(near, revision.content)
+                texts.put(rev, split or context.split(revision.content))
+            elif context.passing:
+                texts.put_unsplit(rev, revision.content)
+            else:
+                texts.put(rev, context.split(revision.content))
             available.add(rev)
     current = found.open.rev if found.open is not None and found.open.rev in found.wanted else 0
     readable = current if current in available else 0
@@ -304,7 +309,7 @@ def _stored(
         if target and not _leads_to(rev, target, refers):
             puts[rev], refers[rev] = patch(texts.blocks(rev), target, texts.blocks(target))
         else:
-            puts[rev], refers[rev] = whole(texts.blocks(rev)), 0
+            puts[rev], refers[rev] = texts.whole(rev), 0
     return puts, tuple(sorted(refers.items()))
 
 

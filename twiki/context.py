@@ -32,6 +32,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     literals: tuple[str, ...] = ()
     unchanged_rate: float = 0.0
     max_page_bytes: int = 4 << 20
+    passing: bool = False
+    """The state lives no longer than this run: texts are split when somebody asks for them."""
     site: SiteInfo
     split: Callable[[str], list[str]]
     resplit: Callable[[Sequence[str], str], list[str]]

@@ -106,11 +106,12 @@ class Engine:
         *,
         as_of: datetime | None = None,
         fixed: Sequence[datetime] = (),
+        passing: bool = False,
     ) -> "Engine":
         """Open a state for writing, or begin an empty one.
 
         ``as_of`` is an empty state's first boundary, months follow; ``fixed`` gives all of
-        its boundaries by hand.
+        its boundaries by hand. ``passing``: the state ends with this run, which alone reads it.
 
         Raises:
             StateError: the state is of another wiki.
@@ -129,7 +130,9 @@ class Engine:
                 f"this state is of {progress.wiki}, the settings name {config.wiki.name}: "
                 "use the settings that it was made with, or another folder"
             )
-        return cls(store, config, progress)
+        engine = cls(store, config, progress)
+        engine._template = msgspec.structs.replace(engine._template, passing=passing)
+        return engine
 
     # --- time ---
 

@@ -340,3 +340,28 @@ def test_the_lateness_is_a_setting(lateness):
     assert made.closed_now == []
     made.arrived("a", NOVEMBER + timedelta(seconds=lateness))
     assert names(made.closed_now) == ["2026-10"]
+
+
+# --- a state that lives no longer than a run --------------------------------------------------
+
+
+def test_a_passing_state_reads_as_a_lasting_one_whatever_was_split_when():
+    text = "Lead.\n\n* one\n* two\n\n== H ==\nLast {{t|\n\n}} words."
+    later = text.replace("two", "three") + "\n\nNew."
+    read = []
+    for passing in (False, True):
+        made = Engine.open(
+            Store(MemoryKeyValues()), CONFIG, fixed=(OCTOBER, NOVEMBER), passing=passing
+        )
+        first = edit(at(9, 3), 1, text)
+        made.apply(msgspec.structs.replace(first, boundary=OCTOBER), 1)
+        made.apply(msgspec.structs.replace(first, boundary=OCTOBER), 2)
+        made.commit()
+        second = edit(at(10, 3), 2, later, parent_rev_id=1)
+        made.apply(msgspec.structs.replace(second, boundary=NOVEMBER), 1)
+        made.commit()
+        state = made.as_of()
+        moments = (to_ms(OCTOBER), to_ms(NOVEMBER))
+        read.append([state.article(page, moment) for page in (1, 2) for moment in moments])
+    assert read[0] == read[1]
+    assert read[0][1].article.blocks is not None

@@ -115,7 +115,7 @@ def _write(folder: Path, count: int, length: int, changed: float, seed: int) -> 
 def _ours(folder: Path, pair: _Pair) -> set[int]:
     """The pages in the diffset of the pair."""
     store = Store(RocksKeyValues(folder / "state", create=True))
-    engine = Engine.open(store, _SETTINGS, fixed=(_WINDOW.start, _WINDOW.end))
+    engine = Engine.open(store, _SETTINGS, fixed=(_WINDOW.start, _WINDOW.end), passing=True)
     bootstrap(engine, [pair.old])
     engine.close(_WINDOW)
     _, made = reconcile_and_cut(

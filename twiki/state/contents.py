@@ -6,7 +6,8 @@ edit writes what it changed, and a cut sees which blocks to compare. Where a pat
 be smaller the text is stored whole. Entities are small and always whole.
 
 Format, behind the version byte of :mod:`twiki.state.codec`: one zstd frame of a MessagePack array,
-``[0, [block, …]]`` or ``[base revision, [[first, count] | block, …]]``.
+``[0, [block, …]]`` or ``[base revision, [[first, count] | block, …]]``; in a state that lives
+no longer than a run also ``[-1, [text]]``, to be split when it is read.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ import zstandard
 
 from twiki.errors import StateCorrupt
 from twiki.state.codec import HEAD, unwrapped
+from twiki.text.blocks import split
 
 Loader = Callable[[int], bytes | None]
 """The stored bytes of a revision's content, or None."""
@@ -24,6 +26,7 @@ Loader = Callable[[int], bytes | None]
 _LONGEST_CHAIN = 1000
 """A chain has a link for each boundary that is kept."""
 _MAX_BYTES = 256 << 20
+_UNSPLIT = -1
 _RUN = 64
 _SEARCHES = 8
 """As many searches cost less than the hashes of all of a page's blocks."""
@@ -36,6 +39,11 @@ _decompressor = zstandard.ZstdDecompressor()
 def whole(blocks: Sequence[str]) -> bytes:
     """Store blocks as they are."""
     return HEAD + _compressor.compress(_encoder.encode((0, blocks)))
+
+
+def unsplit(text: str) -> bytes:
+    """Store a text that is split when it is read, by the program that wrote it."""
+    return HEAD + _compressor.compress(_encoder.encode((_UNSPLIT, (text,))))
 
 
 def patch(blocks: Sequence[str], base_rev: int, base: Sequence[str]) -> tuple[bytes, int]:
@@ -53,16 +61,27 @@ def patch(blocks: Sequence[str], base_rev: int, base: Sequence[str]) -> tuple[by
 class Texts:
     """The texts of one page, decoded at most once each.
 
-    ``load`` gives stored bytes by revision. :meth:`put` adds a text that is not stored yet.
+    ``load`` gives stored bytes by revision. :meth:`put` adds a text that is not stored yet,
+    :meth:`put_unsplit` one that perhaps nobody asks for.
     """
 
     def __init__(self, load: Loader) -> None:
         self._load = load
         self._blocks: dict[int, tuple[str, ...]] = {}
+        self._unsplit: dict[int, str] = {}
 
     def put(self, rev: int, blocks: Sequence[str]) -> None:
         """Let ``blocks`` be the text of ``rev``."""
         self._blocks[rev] = tuple(blocks)
+
+    def put_unsplit(self, rev: int, text: str) -> None:
+        """Let ``text`` be that of ``rev``."""
+        self._unsplit[rev] = text
+
+    def whole(self, rev: int) -> bytes:
+        """What is stored of ``rev`` where it refers to no other."""
+        text = self._unsplit.get(rev)
+        return whole(self.blocks(rev)) if text is None else unsplit(text)
 
     def blocks(self, rev: int) -> tuple[str, ...]:
         """The blocks of ``rev``.
@@ -71,6 +90,8 @@ class Texts:
             StateCorrupt: the bytes, or those they refer to, are not what was written.
         """
         known = self._blocks.get(rev)
+        if known is None and rev in self._unsplit:
+            known = self._blocks[rev] = tuple(split(self._unsplit[rev]))
         if known is None:
             chain, at = [], rev
             while known is None:
@@ -88,7 +109,10 @@ class Texts:
         data = self._load(rev)
         if data is None:
             raise StateCorrupt(f"the text of revision {rev} is not held, {asked} refers to it")
-        return _decode(data)
+        base, parts = _decode(data)
+        if base == _UNSPLIT:
+            return 0, list(split("".join(cast("list[str]", parts))))
+        return base, parts
 
 
 def _decode(data: bytes) -> tuple[int, list[str | tuple[int, int]]]:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from twiki.errors import StateCorrupt, StateVersionError
 from twiki.state import contents
 from twiki.state.contents import Texts
+from twiki.text.blocks import split
 
 BLOCKS = st.lists(
     st.sampled_from(["", "a", "b\n\n", "== h ==\n", "c" * 90, "d" * 300, "é\u2028\n"]), max_size=9
@@ -29,6 +30,17 @@ def test_a_chain_of_patches_decodes_to_the_very_blocks(versions):
             assert base in (0, rev - 1)
     for rev, blocks in enumerate(versions, 1):
         assert read(stored, rev) == tuple(blocks)
+
+
+@given(st.text(alphabet="a\n=*{}", max_size=30))
+def test_a_text_kept_unsplit_reads_as_its_blocks_and_can_be_referred_to(text):
+    texts = Texts({}.get)
+    texts.put_unsplit(1, text)
+    stored = {1: texts.whole(1)}
+    assert read(stored, 1) == texts.blocks(1) == tuple(split(text))
+    new = ["New.\n\n", *texts.blocks(1)]
+    stored[2], _ = contents.patch(new, 1, texts.blocks(1))
+    assert read(stored, 2) == tuple(new)
 
 
 @given(st.permutations(range(24)), st.lists(st.integers(0, 40), max_size=30))
