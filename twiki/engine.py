@@ -191,7 +191,7 @@ class Engine:
     def _forget(self, start: int) -> None:
         """Drop a released window's indexes and outbox; pages are folded when next touched."""
         del self.progress.reconciled[start]
-        for family in (layout.TOUCHED, layout.OUTBOX):
+        for family in (layout.TOUCHED, layout.OUTBOX, layout.ARTICLE):
             for key, _ in self.store.kv.scan(family + layout.number(start)):
                 self.batch.delete(key)
 

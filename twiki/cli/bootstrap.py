@@ -26,6 +26,10 @@ def bootstrap(
         list[Path] | None,
         typer.Option("--entities", help="Wikidata's JSON dump: a file or a folder."),
     ] = None,
+    page_props: Annotated[
+        list[Path] | None,
+        typer.Option("--page-props", help="page_props.sql.gz: articles of entities without link."),
+    ] = None,
     namespaces: Annotated[
         str | None, typer.Option(help="'all': every namespace holds articles.")
     ] = None,
@@ -46,18 +50,19 @@ def bootstrap(
     from twiki.dumps import layout
     from twiki.engine import Engine
     from twiki.windows import bootstrap as core
-    from twiki.windows import calendar
+    from twiki.windows import calendar, fitting
 
     chosen = settings(config, wiki__namespaces=namespaces)
     boundary = calendar.moment(as_of)
     files = layout.expand(articles)
     items = layout.expand(entities or [], "entities")
+    fitting.check(chosen.wiki.name, files, items)
     for source in described(files, items):
         say(f"{source['file']}: {source['verified_by']}")
     bars = totals(files, items)
     with opened(state, create=True) as store, counting("bootstrap", bars) as progress:
         engine = Engine.open(store, chosen, as_of=boundary)
-        done = core.bootstrap(engine, files, items, progress=progress)
+        done = core.bootstrap(engine, files, items, page_props=page_props or (), progress=progress)
     say(f"{done.pages:,} pages ({done.redirects:,} redirects), {done.entities:,} entities")
     if as_json:
         give(done)

@@ -30,6 +30,10 @@ def diff(
         list[Path] | None,
         typer.Option("--entities", help="Wikidata's older and newer JSON dump."),
     ] = None,
+    page_props: Annotated[
+        list[Path] | None,
+        typer.Option("--page-props", help="page_props.sql.gz: the older, the newer; for links."),
+    ] = None,
     namespaces: Annotated[
         str | None, typer.Option(help="'all': every namespace holds articles.")
     ] = None,
@@ -65,6 +69,9 @@ def diff(
     span = calendar.parse(window)
     if len(articles) != _PAIR or (entities and len(entities) != _PAIR):
         raise UsageError("--articles and --entities each take two dumps: the older, the newer")
+    props = page_props or []
+    if props and len(props) != _PAIR:
+        raise UsageError("--page-props takes two dumps: the older, the newer")
     texts = [layout.expand([name]) for name in articles]
     items = [layout.expand([name], "entities") for name in entities or []] or [[], []]
     old, new = zip(texts, items, strict=True)
@@ -80,7 +87,7 @@ def diff(
     try:
         with opened(work, create=True) as store, counting("diff", bars) as progress:
             engine = Engine.open(store, chosen, fixed=(span.start, span.end), passing=True)
-            bootstrap(engine, *old, progress=progress)
+            bootstrap(engine, *old, page_props=props[:1], progress=progress)
             engine.close(span)
             report, made = reconcile_and_cut(
                 engine,
@@ -90,6 +97,7 @@ def diff(
                 policy=Policy.DUMP,
                 sources=sources,
                 older=old[1],
+                page_props=props[1:],
                 beside=beside(corpus, tokenizer, empty=allow_empty_probes),
                 progress=progress,
                 source="dump pair",

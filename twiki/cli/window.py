@@ -179,6 +179,10 @@ def reconcile(
     entities: Annotated[
         list[Path] | None, typer.Option("--entities", help="Wikidata's JSON dump.")
     ] = None,
+    page_props: Annotated[
+        list[Path] | None,
+        typer.Option("--page-props", help="page_props.sql.gz: articles of entities without link."),
+    ] = None,
     datasets: Datasets = DATASETS,
     policy: Annotated[
         str | None, typer.Option(help="boundary or dump: which text stands for the boundary.")
@@ -246,6 +250,7 @@ def reconcile(
                 policy=Policy(chosen.windows.policy),
                 sources=sources,
                 contents=contents,
+                page_props=page_props or (),
                 beside=beside(
                     corpus, tokenizer, contents if fetch else None, empty=allow_empty_probes
                 ),

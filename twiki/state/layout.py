@@ -12,6 +12,7 @@ as the numbers do::
     i <title> 00 <page:8>           index: pages that bear or bore a title
     h <hash:8> <page:8>             index: articles in the order of their hash (nondiff)
     u <id>                          index: entities with a sampled fact (L13)
+    q <boundary:8> <id>             the entity's page by page_props of that boundary: <page:8>
     n p <page:8> <rev:8>            a text to be fetched by id
     n e <id> 00 <rev:8>             an entity revision to be fetched by id
     o <window start:8> <seq:8>      outbox: diff sentences and facts as they happened
@@ -28,7 +29,7 @@ An index may name what has since gone: readers check against the ledger.
 from hashlib import blake2b
 
 PAGE, TEXT, ENTITY, CONTENT = b"p", b"t", b"e", b"c"
-TOUCHED, TITLE, HASH, SAMPLED, NEED = b"w", b"i", b"h", b"u", b"n"
+TOUCHED, TITLE, HASH, SAMPLED, NEED, ARTICLE = b"w", b"i", b"h", b"u", b"n", b"q"
 OUTBOX, DEAD, LATE, META = b"o", b"d", b"l", b"m"
 SIDE, REREAD, HIDDEN = b"s", b"r", b"x"
 
@@ -61,6 +62,11 @@ def content(key: Id, rev: int) -> bytes:
 def touched(window_ms: int, key: Id) -> bytes:
     """Index entry: ``key`` was touched in the window that starts at ``window_ms``."""
     return TOUCHED + number(window_ms) + record(key)
+
+
+def article(boundary_ms: int, entity_id: str) -> bytes:
+    """Where the page is that ``page_props`` names for an entity at a boundary."""
+    return ARTICLE + number(boundary_ms) + entity_id.encode()
 
 
 def title(text: str, page_id: int) -> bytes:

@@ -15,6 +15,7 @@ KINDS = {
     layout.TITLE: "titles",
     layout.HASH: "articles by hash",
     layout.SAMPLED: "sampled entities",
+    layout.ARTICLE: "articles by page_props",
     layout.NEED: "texts to fetch",
     layout.OUTBOX: "outbox",
     layout.DEAD: "dead letters",

@@ -48,13 +48,16 @@ class Store:
         for key, value in self.kv.scan(layout.ENTITY):
             yield key[1:].decode(), codec.decode_held(value)
 
-    def others(
-        self, family: bytes, seen: Callable[[Id], bool]
-    ) -> Iterator[tuple[Id, Held | None]]:
+    def others(self, family: bytes, seen: Callable[[Id], bool]) -> Iterator[tuple[Id, Held | None]]:
         """All pages (``layout.PAGE``) or entities; what was ``seen`` comes as None, unread."""
         for record, value in self.kv.scan(family):
             key = layout.parse(record)
             yield key, None if seen(key) else codec.decode_held(value)
+
+    def article_of(self, entity_id: str, boundary_ms: int) -> int | None:
+        """The page about an entity, by the ``page_props`` of that boundary."""
+        data = self.kv.get(layout.article(boundary_ms, entity_id))
+        return None if data is None else int.from_bytes(data, "big")
 
     # --- indexes ---
 

@@ -18,7 +18,7 @@ from twiki.engine import Engine
 from twiki.errors import StateError
 from twiki.times import from_ms
 from twiki.windows import fitting
-from twiki.windows.gate import Gate
+from twiki.windows.gate import Gate, take_page_props
 
 Progress = Callable[[str, int], None]
 ARTICLE_BYTES, ENTITY_BYTES = "bytes of articles", "bytes of entities"
@@ -46,11 +46,13 @@ def bootstrap(
     articles: Iterable[Path],
     entities: Iterable[Path] = (),
     *,
+    page_props: Iterable[Path] = (),
     progress: Progress = lambda _stage, _more: None,
 ) -> Bootstrapped:
     """Fill the state whose first boundary is that of the dumps.
 
-    What an earlier, killed run put in is skipped by revision id.
+    What an earlier, killed run put in is skipped by revision id. ``page_props`` names the articles
+    of entities that carry no link to one.
 
     Raises:
         DumpError: a file is of another wiki, before anything changes; or damaged.
@@ -65,6 +67,7 @@ def bootstrap(
     done = Bootstrapped()
     for path in articles:
         _pages(engine, path, done, progress)
+    take_page_props(engine, page_props, engine.progress.first)
     for path in entities:
         _entities(engine, path, done, progress)
     engine.progress.bootstrapped = True
@@ -113,7 +116,7 @@ def _entities(engine: Engine, path: Path, done: Bootstrapped, progress: Progress
         progress("entities", 1)
         return True
 
-    gate = Gate(engine)
+    gate = Gate(engine, engine.progress.first)
     with entity_dumps.open(path) as dump:
         dump.file.watch = partial(progress, ENTITY_BYTES)
         for number, entity in enumerate(dump.entities(skip=held), 1):

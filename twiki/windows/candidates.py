@@ -18,7 +18,7 @@ from twiki.windows.view import WindowView
 def changed(view: WindowView, entities: Iterable[str]) -> Iterator[Candidate]:
     """Facts that are new at the window's end, of the entities given."""
     for old, new in _pairs(view, entities):
-        if new is None or new.entity.sitelink is None:
+        if new is None or not _about_an_article(view, old, new):
             continue
         for change in _compared(view, old, new):
             if change.fact_class in facts.CHANGED:
@@ -28,7 +28,7 @@ def changed(view: WindowView, entities: Iterable[str]) -> Iterator[Candidate]:
 def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterator[Candidate]:
     """Facts that stood at both boundaries and that L13's hash chose."""
     for old, new in _pairs(view, entities):
-        if new is None or old is None or new.entity.sitelink is None:
+        if new is None or old is None or not _about_an_article(view, old, new):
             continue
         for change in _compared(view, old, new):
             if change.fact_class is FactClass.UNCHANGED and facts.chosen(change.fact, rate):
@@ -38,7 +38,7 @@ def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterato
 def removed(view: WindowView, entities: Iterable[str]) -> Iterator[ProbeRow]:
     """Facts that are gone at the window's end, of subjects that had an article at its start."""
     for old, new in _pairs(view, entities):
-        title = None if old is None else old.entity.sitelink
+        title = None if old is None else view.article_title(old.entity, view.start)
         if old is None or title is None:
             continue
         page_id = view.state.titled(title, view.start)
@@ -99,6 +99,16 @@ def _pairs(
             yield old, new
 
 
+def _about_an_article(view: WindowView, old: EntityAt | None, new: EntityAt) -> bool:
+    """Whether the subject has an article at the end, and what it said is known."""
+    if view.article_title(new.entity, view.end) is None:
+        return False
+    if new.entity.outline or (old is not None and old.entity.outline):
+        view.unread[new.entity.id] = Missing.NEEDED
+        return False
+    return True
+
+
 def _compared(view: WindowView, old: EntityAt | None, new: EntityAt | None) -> list[FactChange]:
     return facts.compare(
         None if old is None else old.entity,
@@ -115,7 +125,7 @@ def _candidate(
     article: Callable[[str], object],
 ) -> Candidate:
     """The candidate; a label that the state lacks is asked for where ``article`` is there."""
-    fact, title = change.fact, new.entity.sitelink
+    fact, title = change.fact, view.article_title(new.entity, view.end)
     label: Label = view.label
     relation, obj = label(fact.relation), _object_text(label, fact, fact.object)
     lacks = relation is None or obj is None
@@ -127,7 +137,7 @@ def _candidate(
         subject=view.label_of(new.entity),
         relation=relation,
         object=obj,
-        sitelink=new.entity.sitelink,
+        sitelink=title,
         old_rev=None if old is None else old.rev_id,
         new_rev=new.rev_id,
         changed_at=new.rev_dt,

@@ -6,38 +6,68 @@ one of them gets an article, what it said at the boundaries before becomes a *ne
 full, by its revision id or from the dump it came from (:func:`supply`), and Algorithm 2 is exact.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from twiki.dumps import entities as entity_dumps
+from twiki.dumps import sql
 from twiki.dumps.entities import DumpEntity
 from twiki.dumps.revisions import of_entity
 from twiki.engine import Engine
-from twiki.state import codec
+from twiki.state import codec, layout
 
 _COMMIT_EVERY = 500
+_ITEM = "wikibase_item"
+_ID = re.compile(r"Q[1-9]\d{0,17}", re.ASCII)
 
 
 class Gate:
     """Says of each entity of a dump whether an outline of it is enough."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, boundary: int) -> None:
         self._store = engine.store
+        self._boundary = boundary
         self._link = b'"%s"' % engine.config.wiki.name.encode()
 
     def outline(self, entity: DumpEntity) -> bool:
-        """Whether the dump names no article, and the state knows the entity as an outline at most.
+        """Whether no dump names an article, and the state knows the entity as an outline at most.
 
         The wiki's name is looked for in the bytes: where it stands for something else the entity is
         kept in full, which costs room and changes no result.
         """
-        if self._link in entity.raw:
+        if self._link in entity.raw or self._store.article_of(entity.id, self._boundary):
             return False
         held = self._store.held(entity.id)
         if held is None or not held.revs:
             return True
         data = self._store.content(entity.id, held.revs[-1])
         return data is not None and codec.decode_entity(data).outline
+
+
+def take_page_props(engine: Engine, dumps: Iterable[Path], boundary: int) -> int:
+    """Note the article of each entity by ``page_props``: for entities that carry no link.
+
+    Args:
+        engine: the state; what is noted holds for ``boundary`` alone.
+        dumps: SQL dumps of the table.
+        boundary: milliseconds.
+
+    Raises:
+        DumpError: a dump is damaged.
+    """
+    noted = 0
+    for path in dumps:
+        for prop in sql.page_props(path):
+            if prop.name != _ITEM or not _ID.fullmatch(prop.value):
+                continue
+            key = layout.article(boundary, prop.value)
+            engine.batch.put(key, layout.number(prop.page_id))
+            noted += 1
+            if noted % _COMMIT_EVERY == 0:
+                engine.commit()
+    engine.commit()
+    return noted
 
 
 def supply(engine: Engine, dumps: Iterable[Path]) -> int:

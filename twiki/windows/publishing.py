@@ -54,6 +54,7 @@ def reconcile_and_cut(
     contents: RevisionsById | None = None,
     beside: Beside = NOTHING,
     older: Sequence[Path] = (),
+    page_props: Sequence[Path] = (),
     progress: Progress = _silent,
     source: str = "stream",
 ) -> tuple[Reconciled, CutReport]:
@@ -63,12 +64,15 @@ def reconcile_and_cut(
         contents: fetches revisions by id; None: what lacks is counted in the cut's report.
         sources: the dumps, for the manifest.
         beside: what the cut may use beside the state.
+        page_props: SQL dumps of the window's end: articles of entities that carry no link.
         older: entity dumps of the window's start: what an entity that got an article said before.
 
     Raises:
         DumpError: a dump is damaged.
     """
-    report = reconcile(engine, window, articles, entities, policy=policy, progress=progress)
+    report = reconcile(
+        engine, window, articles, entities, policy=policy, page_props=page_props, progress=progress
+    )
     supply(engine, older)
     if contents is not None:
         needs = Needs(engine, contents)

@@ -28,7 +28,7 @@ from twiki.times import to_ms
 from twiki.windows import fitting
 from twiki.windows.bootstrap import ARTICLE_BYTES, ENTITY_BYTES
 from twiki.windows.census import Census, Found, Progress, Tally
-from twiki.windows.gate import Gate
+from twiki.windows.gate import Gate, take_page_props
 
 __all__ = ["Found", "Progress", "Reconciled", "Tally", "check", "reconcile"]
 
@@ -59,6 +59,7 @@ def reconcile(
     entities: Iterable[Path] = (),
     *,
     policy: Policy = Policy.BOUNDARY,
+    page_props: Iterable[Path] = (),
     progress: Progress = lambda _stage, _more: None,
 ) -> Reconciled:
     """Reconcile the window's end with the dump of that boundary.
@@ -76,6 +77,7 @@ def reconcile(
         _read_pages(pages, path, progress)
     if articles:
         pages.absent(progress)
+    take_page_props(engine, page_props, to_ms(window.end))
     items = Census(engine, window, policy, articles=False)
     for path in entities:
         _read_entities(items, path, progress)
@@ -130,7 +132,7 @@ def _read_pages(census: Census, path: Path, progress: Progress) -> None:
 
 def _read_entities(census: Census, path: Path, progress: Progress) -> None:
     engine = census.engine
-    gate = Gate(engine)
+    gate = Gate(engine, to_ms(census.boundary))
     with entity_dumps.open(path) as dump:
         dump.file.watch = partial(progress, ENTITY_BYTES)
         for entity in dump.entities(skip=census.known):

@@ -121,6 +121,15 @@ class WindowView:
         """The entity as of ``at``, or why it cannot be read; None where there is none."""
         return self.state.entity(entity_id, at)
 
+    def article_title(self, entity: Entity, at: int) -> str | None:
+        """The title of the article about an entity: by its link, else by ``page_props``."""
+        if entity.sitelink is not None:
+            return entity.sitelink
+        page_id = self.state.store.article_of(entity.id, at)
+        held = None if page_id is None else self.state.store.held(page_id)
+        stood = None if held is None else self.state.stands(held, at)
+        return None if stood is None else stood.title
+
     def _redirect(self, entity_id: str) -> str:
         """The item that ``entity_id`` had been merged into by the end; itself when none."""
         target = entity_id

@@ -146,3 +146,39 @@ def test_an_entity_that_loses_its_article_keeps_its_facts(tmp_path, pair):
     report = finished(made, (pages, items), tmp_path / "out")
     assert report.counts["facts_removed"] == 0
     assert made.as_of().entity("Q1", to_ms(DECEMBER)).entity.outline is False
+
+
+# --- page_props -----------------------------------------------------------------------------
+
+
+def props(path, *rows):
+    values = ",".join(f"({page},'wikibase_item','{ident}',NULL)" for page, ident in rows)
+    columns = "(`pp_page`,`pp_propname`,`pp_value`,`pp_sortkey`)"
+    path.write_text(
+        f"-- MySQL dump\nCREATE TABLE `page_props` (\n  `pp_page` int\n);\n"
+        f"INSERT INTO `page_props` {columns} VALUES {values};\n-- Dump completed\n"
+    )
+    return path
+
+
+def test_page_props_name_the_article_of_an_entity_without_a_link(tmp_path):
+    page_two = xml_page(2, "Page 2", xml_revision(20, at(9, 5), "Its capital is Bruges."))
+    after = xml_page(2, "Page 2", xml_revision(21, at(11, 5), "Its capital is Ghent.", 20))
+    pages = [
+        write_xml(tmp_path / "old.xml", page_two),
+        write_xml(tmp_path / "new.xml", after),
+    ]
+    old = item("Q1", ("P36", "Q8"), label="Flanders", rev=100, modified=at(10, 5))
+    new = item("Q1", ("P36", "Q9"), label="Flanders", rev=101, modified=at(11, 6))
+    items = [
+        write_entities(tmp_path / "old.json", *NAMES, old),
+        write_entities(tmp_path / "new.json", *NAMES, new),
+    ]
+    told = props(tmp_path / "page_props.sql", (2, "Q1"), (9, "not an item"))
+    made = engine(BOUNDS)
+    assert bootstrap(made, [pages[0]], [items[0]], page_props=[told]).outlines == 5
+    report = finished(made, (pages, items), tmp_path / "out", page_props=[told])
+    (probe,) = Dataset.open(report.folder).rows(Part.PROBES_CHANGED)
+    assert (probe.subject, probe.object, probe.page_title) == ("Flanders", "Ghent", "Page 2")
+    (gone,) = Dataset.open(report.folder).rows(Part.PROBES_REMOVED)
+    assert (gone.object, gone.page_id) == ("Bruges", 2)
