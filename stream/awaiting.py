@@ -6,8 +6,8 @@
     dumps.want(window)
     for found in dumps.ready(): …      # Arrived: files on disk, verified
 
-Polled politely (an hour by default), one run at a time; an interrupted download goes on. The
-first complete run on or after the window's end is taken: pages are dumped from the 1st on,
+Polled politely (an hour by default), one run after the other; an interrupted download goes on.
+The first complete run on or after the window's end is taken: pages are dumped from the 1st on,
 entities on a weekday of their own.
 """
 
@@ -100,18 +100,30 @@ class AwaitedDumps:
                 return
 
     def _work(self) -> None:
-        while (window := self._wanted.get()) is not None:
-            while not self._ends:
-                try:
-                    found = self._fetch(window)
-                except (SourceError, DumpError) as error:
-                    found = None
-                    self._metrics.add(names.TROUBLE, label="dump")
-                    log.warning("event=dump_trouble window=%s error=%r", window.name, str(error))
-                if found is not None:
-                    self._arrived.put(found)
-                    break
+        waiting: list[Window] = []
+        while not self._ends:
+            try:
+                window = self._wanted.get(block=not waiting)
+            except queue.Empty:
+                window = None
+            if window is not None:
+                waiting.append(window)
+                continue
+            waiting = [one for one in waiting if not self._try(one)]
+            if waiting:
                 self._clock.sleep(self._seconds)
+
+    def _try(self, window: Window) -> bool:
+        """Whether the window's dump is here now."""
+        try:
+            found = None if self._ends else self._fetch(window)
+        except (SourceError, DumpError) as error:
+            self._metrics.add(names.TROUBLE, label="dump")
+            log.warning("event=dump_trouble window=%s error=%r", window.name, str(error))
+            return False
+        if found is not None:
+            self._arrived.put(found)
+        return found is not None
 
     @property
     def _ends(self) -> bool:

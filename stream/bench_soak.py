@@ -31,7 +31,7 @@ _FULL_MINUTES = 20
 
 
 def run(
-    minutes: float = _FULL_MINUTES, *, seed: int = 1, articles: int = 100, rate: float | None = None
+    minutes: float = _FULL_MINUTES, *, seed: int = 1, articles: int = 300, rate: float | None = None
 ) -> list[Figure]:
     """Soak for so many minutes and tell how it went.
 

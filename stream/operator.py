@@ -33,7 +33,13 @@ from twiki.errors import DatasetError, DumpError
 from twiki.records import Policy, Window
 from twiki.times import to_ms
 from twiki.windows import versions
-from twiki.windows.correcting import correct, cut_again, late_counts, withhold_published
+from twiki.windows.correcting import (
+    correct,
+    cut_again,
+    is_reconciled,
+    late_counts,
+    withhold_published,
+)
 from twiki.windows.cut import Beside
 from twiki.windows.publishing import RECONCILED, cut_closed, reconcile_and_cut
 from twiki.windows.view import EarlierRevisions
@@ -96,12 +102,22 @@ class Operator:
         self._done = engine.store.meta(_META, Done) or Done()
         self._arrived: list[Arrived] = []
         self._late_seen = 0
+        self._whole: set[Window] = set()
+        """Reconciled windows whose dataset is known to be so too."""
         self._withheld_at: float | None = None
 
     def closed(self, window: Window) -> None:
         """Cut a window that has just closed: its first version."""
-        if versions.folders(self._folder(window)):
-            return
+        self._trying("cut", partial(self._complete, window))
+
+    def _complete(self, window: Window) -> None:
+        """Cut what a closed window still lacks."""
+        if not versions.folders(self._folder(window)):
+            self._cut(window)
+        elif self._cut_lacks(window):
+            self._cut_reconciled(window)
+
+    def _cut(self, window: Window) -> None:
         made = cut_closed(
             self._engine, window, self._datasets, beside=self._beside, progress=self._progress
         )
@@ -110,10 +126,7 @@ class Operator:
     def look(self) -> None:
         """Deal with what is due now; between two steps of the engine."""
         for window in self._closed_windows():
-            if not versions.folders(self._folder(window)):
-                self._trying("cut", partial(self.closed, window))
-            elif self._cut_lacks(window):
-                self._trying("cut", partial(self._cut_reconciled, window))
+            self._trying("cut", partial(self._complete, window))
         self._reconcile()
         self._correct()
         self._withhold()
@@ -128,7 +141,8 @@ class Operator:
         self._metrics.set(names.WINDOWS_OPEN, len(waiting))
         if self._dumps is None or not waiting:
             return
-        self._dumps.want(waiting[0])
+        for window in waiting:
+            self._dumps.want(window)
         self._arrived += self._dumps.ready()
         watermark = self._engine.watermark
         due = [a for a in self._arrived if watermark is not None and watermark >= a.complete_at]
@@ -165,12 +179,18 @@ class Operator:
         """Whether a kill came between a reconciliation and the version that it makes."""
         if to_ms(window.start) not in self._engine.progress.reconciled:
             return False
-        told = versions.read(self._folder(window)).versions
-        return not any(one.reason == RECONCILED for one in told)
+        if window not in self._whole and is_reconciled(self._folder(window)):
+            self._whole.add(window)
+        return window not in self._whole
 
     def _cut_reconciled(self, window: Window) -> None:
         made = cut_again(
-            self._engine, window, self._datasets, corrects=RECONCILED, beside=self._beside
+            self._engine,
+            window,
+            self._datasets,
+            corrects=RECONCILED,
+            report={"window": window.name, "report": "lost: the service was killed before its cut"},
+            beside=self._beside,
         )
         self._publish("reconciled", window, made.folder)
 

@@ -40,16 +40,17 @@ def cut_again(
     corrects: str = "",
     withdraws: str = "",
     tombstones: Sequence[Tombstone] = (),
+    report: object = None,
     beside: Beside = NOTHING,
 ) -> CutReport:
     """Cut the next version with all that is known now, under the policy of the last one.
 
     ``before``: the version whose reconciliation still stands; its report is taken over.
+    Without one, ``report`` says what is known of it.
     """
     told = engine.progress.reconciled.get(to_ms(window.start))
     policy = Policy(told) if told else Policy(engine.config.windows.policy)
     run = Run(engine="stream", policy=policy)
-    report = None
     if before is not None:
         run = msgspec.structs.replace(run, sources=before.manifest.run.sources)
         report = msgspec.json.decode((before.folder / RECONCILE).read_bytes())
@@ -146,6 +147,19 @@ def _current(folder: Path) -> Dataset | None:
         return None
 
 
+def is_reconciled(folder: Path) -> bool:
+    """Whether the current version of a window was made with a dump.
+
+    Raises:
+        DatasetError: there is no current version, or it cannot be read.
+    """
+    path = versions.current(folder) / RECONCILE
+    try:
+        return msgspec.json.decode(path.read_bytes()) is not None
+    except (OSError, msgspec.DecodeError) as error:
+        raise DatasetError(f"{path}: expected JSON, found {error}") from error
+
+
 def late_counts(engine: Engine) -> dict[int, int]:
     """How many late events there are for each window, by its start."""
     counts: dict[int, int] = {}
@@ -154,4 +168,11 @@ def late_counts(engine: Engine) -> dict[int, int]:
     return counts
 
 
-__all__ = ["LATE", "correct", "cut_again", "late_counts", "withhold_published"]
+__all__ = [
+    "LATE",
+    "correct",
+    "cut_again",
+    "is_reconciled",
+    "late_counts",
+    "withhold_published",
+]

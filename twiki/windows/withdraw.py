@@ -74,18 +74,20 @@ def _is_withdrawn(version: versions.Version) -> bool:
 def _carried(
     dataset: Dataset, wiki: str, repository: str, hidden: Sequence[Hidden]
 ) -> tuple[Hidden, ...]:
-    """What of ``hidden`` gave text or facts to the dataset."""
+    """What of ``hidden`` gave text or facts to the dataset, and is no tombstone of it."""
+    done = {(stone.wiki, stone.rev_id) for stone in dataset.rows(Part.TOMBSTONES)}
     found: set[Hidden] = set()
     for name, columns_of in ((wiki, _TEXT_COLUMNS), (repository, _ENTITY_COLUMNS)):
         wanted = {one.rev: one for one in hidden if one.wiki == name}
         if not wanted:
             continue
+        revs = _replaced(dataset) if name == wiki else set()
         for part, columns in columns_of.items():
             for batch in dataset.batches(part, list(columns)):
                 for column in columns:
-                    values = set(batch.column(column).to_pylist())
-                    found.update(wanted[rev] for rev in wanted.keys() & values)
-    return tuple(sorted(found))
+                    revs.update(batch.column(column).to_pylist())
+        found.update(wanted[rev] for rev in wanted.keys() & revs)
+    return tuple(sorted(one for one in found if (one.wiki, one.rev) not in done))
 
 
 def _replaced(dataset: Dataset) -> set[int]:
