@@ -65,7 +65,7 @@ def heal_gaps(
 ) -> Iterator[Change]:
     """Yield the changes in the times of the gaps; they count as healed when all came.
 
-    ``gaps`` None: all of them. ``on_unreachable`` hears of times that the lists do not reach any more.
+    ``gaps`` None: all of them. ``on_unreachable`` hears of times that the lists no longer reach.
 
     Raises:
         SourceError: the API gives no answer; the gaps stay.

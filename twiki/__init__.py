@@ -1,0 +1,1 @@
+"""The core: state, windows and datasets of what changed in Wikipedia and Wikidata."""

@@ -1,0 +1,1 @@
+"""Windows: cut from the state, reconciled with dumps, written as datasets."""
