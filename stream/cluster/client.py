@@ -1,6 +1,7 @@
 """Connections to the brokers: settings as kafka-python and Faust take them, errors in words."""
 
 import logging
+import re
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from twiki.errors import ConfigError, SourceError
 
 log = logging.getLogger(__name__)
 
+_FAILED = re.compile(r"failed: (.+?)(?: \(backoff .*)?$", re.DOTALL)
 BOOTSTRAP_MS = 8_000
 """How long one attempt waits for a broker."""
 _FETCH_BYTES = 8 << 20
@@ -140,21 +142,45 @@ def wait_for_broker(config: KafkaConfig, backoff: Backoff, clock: Clock) -> None
 @contextmanager
 def translating(config: KafkaConfig) -> Iterator[None]:
     """Kafka's errors as ours; the one place where they are read."""
+    reasons = _Reasons()
+    logger = logging.getLogger("kafka")
+    logger.addHandler(reasons)
     try:
         yield
     except errors.KafkaError as error:
-        raise meaning(error, config) from error
+        raise meaning(error, config, reasons.last) from error
+    finally:
+        logger.removeHandler(reasons)
 
 
-def meaning(error: errors.KafkaError, config: KafkaConfig) -> SourceError | ConfigError:
-    """What a Kafka error means to the one who runs the command."""
+class _Reasons(logging.Handler):
+    """Why a connection failed: kafka-python logs it, and raises a time-out that does not say."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.last = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the last reason."""
+        found = _FAILED.search(record.getMessage())
+        if found is not None and "KafkaTimeoutError" not in found[1]:
+            self.last = found[1]
+
+
+def meaning(
+    error: errors.KafkaError, config: KafkaConfig, reason: str = ""
+) -> SourceError | ConfigError:
+    """What a Kafka error means to the one who runs the command.
+
+    ``reason`` is why the last connection failed, where that is known.
+    """
     told, where = _broker_words(error), address(config)
-    if isinstance(
-        error, errors.SaslAuthenticationFailedError | errors.UnsupportedSaslMechanismError
-    ):
+    unreachable = isinstance(error, errors.KafkaTimeoutError | errors.KafkaConnectionError)
+    refused = isinstance(error, errors.SaslAuthenticationFailedError)
+    if refused or (unreachable and "Sasl" in reason):
         return ConfigError(
-            f"{where} refuses the user {config.username!r}: {told}; check kafka.username and "
-            "TWIKI_KAFKA_PASSWORD"
+            f"{where} refuses the user {config.username!r}: {told if refused else reason}; check "
+            "kafka.username, kafka.sasl_mechanism and TWIKI_KAFKA_PASSWORD"
         )
     if isinstance(error, _DENIED):
         return SourceError(
@@ -163,9 +189,10 @@ def meaning(error: errors.KafkaError, config: KafkaConfig) -> SourceError | Conf
         )
     if isinstance(error, errors.InvalidReplicationFactorError):
         return SourceError(f"{where}: kafka.replication={config.replication} cannot be met: {told}")
-    if isinstance(error, errors.KafkaTimeoutError | errors.KafkaConnectionError):
+    if unreachable:
         return SourceError(
-            f"no Kafka broker answers at {where}: {told}; check kafka.brokers and kafka.security"
+            f"no Kafka broker answers at {where}: {reason or told}; check kafka.brokers and "
+            "kafka.security"
         )
     return SourceError(f"Kafka at {where}: {told}")
 

@@ -82,8 +82,8 @@ class ApacheKafka:
     ) -> None:
         self.kind = f"Apache Kafka from {home.name}"
         self._home, self._folder, self._heap = home, folder, heap
-        self._overrides = dict(overrides or {})
-        self._port, self._controller = _free_port(), _free_port()
+        self.overrides = dict(overrides or {})
+        self._port, self._controller = free_port(), free_port()
         self.address = f"127.0.0.1:{self._port}"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -156,7 +156,7 @@ class ApacheKafka:
             "num.network.threads": "2",
             "num.io.threads": "2",
             "log.cleaner.dedupe.buffer.size": str(16 << 20),
-            **self._overrides,
+            **self.overrides,
         }
 
 
@@ -168,7 +168,7 @@ class Mesh:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self.address = f"127.0.0.1:{_free_port()}"
+        self.address = f"127.0.0.1:{free_port()}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -269,7 +269,8 @@ def _end(process: "subprocess.Popen[bytes] | None") -> None:
         process.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -41,6 +41,9 @@ def needing_kafka() -> Iterator[None]:
     """Say which extra is missing instead of a traceback."""
     from twiki.errors import ConfigError
 
+    quiet = logging.getLogger("kafka")  # what it has to say comes back as an error of ours
+    quiet.addHandler(logging.NullHandler())
+    quiet.propagate = False
     try:
         yield
     except ModuleNotFoundError as error:
@@ -234,7 +237,7 @@ def _on_signals(stop: Any) -> None:  # noqa: ANN401 - a callable of no arguments
 
 def _log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(name)s %(message)s")
-    for noisy in ("kafka", "aiokafka", "faust", "mode"):
+    for noisy in ("aiokafka", "faust", "mode"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
 

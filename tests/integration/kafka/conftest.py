@@ -40,6 +40,7 @@ from stream.settings import Settings, read_settings
 from stream.topics import REVISIONS, BadRecordError, Role, Topic, decode_revision, group_of, name_of
 from twiki.context import build
 from twiki.engine import Engine
+from twiki.errors import SourceError
 from twiki.records import Change, ChangeKind, Revision
 from twiki.state.kv import MemoryKeyValues
 from twiki.state.store import Store
@@ -377,9 +378,12 @@ class Cluster:
 
     def members(self, role):
         """Workers in the role's group."""
-        with admin(self.config) as client:
-            group = group_of(role, self.config)
-            return len(client.describe_groups([group])[group]["members"])
+        try:
+            with admin(self.config) as client:
+                group = group_of(role, self.config)
+                return len(client.describe_groups([group])[group]["members"])
+        except SourceError:  # a broker that has just started does not know its groups yet
+            return -1
 
     def settled(self):
         """Everything told has been worked in."""
