@@ -30,6 +30,7 @@ from stream.metrics import Metrics
 from stream.operator import Event, Operator
 from stream.service import api, live, live_source
 from stream.settings import Settings
+from stream.telling import FILE, Telling
 from stream.vitals import Vitals
 from twiki.engine import Engine
 from twiki.state.store import Store
@@ -84,6 +85,7 @@ class Service:
         self._stopping = False
         self._looked = self._synced = clock.monotonic()
         self._health = Health(settings.service, clock, metrics)
+        self._tell = Telling(metrics, state / FILE, clock)
 
     def stop(self) -> None:
         """End after the chunk at hand; safe in a signal handler."""
@@ -138,6 +140,7 @@ class Service:
             self._loop(embedded, operator, vitals, reader.chunks(), until)
             notify("STOPPING=1", self._notify)
             vitals.save()
+            self._tell(at_once=True)
             self.engine.commit(positions=embedded.positions.to_bytes(), sync=True)
             exporter.run()
 
@@ -152,6 +155,7 @@ class Service:
         for chunk in vitals.watching(chunks):
             embedded.take(chunk)
             vitals.step()
+            self._tell()
             self._now_and_then(operator)
             if self._stopping or embedded.stopping:
                 return

@@ -108,7 +108,6 @@ class Vitals:
         match item:
             case Change():
                 self._metrics.add(names.EVENTS, label="change")
-                self._metrics.add(names.CHANGES, label=f"{item.wiki}/{item.kind}")
                 self._liveness.observe(item.wiki, item.kind, item.arrival_time)
             case Canary():
                 self._metrics.add(names.EVENTS, label="canary")
