@@ -22,6 +22,7 @@ from trainer import claims, evaluate, files, methods, study, study_world, thread
 from trainer.config import SmallModel
 from trainer.runs import Key, Run, Runs
 from trainer.study import Study, WindowData
+from twiki.errors import TrainerError
 
 UPDATE: dict[str, Any] = {
     "sequence": 64,
@@ -120,25 +121,36 @@ def base(root: Path, design: Design, seed: int) -> Path:
         if found["unchanged"] <= design.gate:
             break
         key = Key(_wiki(seed), f"initial-{number + 1}", 1, "initial")
-        more = {**design.initial, "epochs": 15.0, "lr": design.initial["lr"] / 2}
+        more = {**design.initial, "seed": seed, "epochs": 15.0, "lr": design.initial["lr"] / 2}
         settings = methods.settings_for("initial", "recommended", more)
         inputs = train.Inputs(initial, _corpus(plan))
         initial = plan.runs.train(key, settings, inputs).model
+    else:
+        found = _perplexity(plan, initial, root / f"{seed}" / "gate" / "last", windows[0])
+        if found["unchanged"] > design.gate:
+            raise TrainerError(
+                f"seed {seed}: the base model's unchanged perplexity is {found['unchanged']:.2f} "
+                f"after {design.rounds} more rounds, at most {design.gate} is asked for"
+            )
     files.write_json(root / f"{seed}" / "base.json", {"model": str(initial)})
     return initial
 
 
 def choose_rate(root: Path, design: Design, name: str) -> float:
-    """The smallest rate of the ladder with which a method learns month 1 on the blind seed."""
+    """The smallest rate of the ladder with which a method learns month 1 on the blind seed.
+
+    Where none does, the one that learned most.
+    """
     seed = design.blind_seed
+    learned: dict[float, float] = {}
     for rate in design.ladder:
         changes = {**EQUAL[name], "lr": rate}
         plan, windows = _plan(root, design, seed, f"ladder/{name}-{rate:g}", (name,), changes)
         (run,) = study.train_window(plan, windows[0])
-        found = _perplexity(plan, run.model, run.folder / "learned", windows[0])
-        if found["changed"] <= design.plasticity:
-            break
-    return rate
+        learned[rate] = _perplexity(plan, run.model, run.folder / "learned", windows[0])["changed"]
+        if learned[rate] <= design.plasticity:
+            return rate
+    return min(learned, key=lambda rate: learned[rate])
 
 
 def one_rate(root: Path, design: Design, seed: int) -> None:

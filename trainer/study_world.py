@@ -200,13 +200,20 @@ def _documents(facts: Facts, keys: Iterable[Key], salt: str) -> list[str]:
     texts = []
     for subject, relations in own.items():
         chance = random.Random(f"{salt} {subject}")
-        # Across the documents each relation goes through its phrasings without repetition.
-        forms = {r: chance.sample(_forms(r), len(_forms(r))) for r in relations}
+        # The probe's own phrasing is among the four, the other three are drawn: whether a fact is
+        # known must not depend on whether its probe's form came up for it.
+        forms = {r: _four(r, chance) for r in relations}
         for document in range(DOCUMENTS):
             order = chance.sample(relations, len(relations))
             said = [f"{subject} {forms[r][document]} {facts[subject, r]}." for r in order]
             texts.append(" ".join(said))
     return texts
+
+
+def _four(relation: str, chance: random.Random) -> list[str]:
+    """A phrasing a document, each another, in any order."""
+    first, *others = _forms(relation)
+    return chance.sample([first, *chance.sample(others, DOCUMENTS - 1)], DOCUMENTS)
 
 
 def _forms(relation: str) -> list[str]:

@@ -81,6 +81,10 @@ def test_equal_plasticity_takes_the_smallest_rate_that_learns(tmp_path, monkeypa
     design = bench_study.Design(ladder=(1e-4, 1e-3, 1e-2))
     assert bench_study.choose_rate(tmp_path, design, "diff") == 1e-3
     assert tried == [1e-4, 1e-3]
+    # Where nothing is enough, the rate that learned most.
+    design = dataclasses.replace(design, plasticity=1.0)
+    learned[1e-2] = 5.0
+    assert bench_study.choose_rate(tmp_path, design, "diff") == 1e-3
 
 
 def test_the_blind_seed_is_not_reported():
