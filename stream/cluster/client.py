@@ -20,6 +20,7 @@ from twiki.errors import ConfigError, SourceError
 log = logging.getLogger(__name__)
 
 _FAILED = re.compile(r"failed: (.+?)(?: \(backoff .*)?$", re.DOTALL)
+_LOGIN = re.compile("sasl|authentication|password|credential", re.IGNORECASE)
 BOOTSTRAP_MS = 8_000
 """How long one attempt waits for a broker."""
 _FETCH_BYTES = 8 << 20
@@ -177,7 +178,8 @@ def meaning(
     told, where = _broker_words(error), address(config)
     unreachable = isinstance(error, errors.KafkaTimeoutError | errors.KafkaConnectionError)
     refused = isinstance(error, errors.SaslAuthenticationFailedError)
-    if refused or (unreachable and "Sasl" in reason):
+    by_login = config.security.startswith("SASL") and _LOGIN.search(reason)
+    if refused or (unreachable and by_login):
         return ConfigError(
             f"{where} refuses the user {config.username!r}: {told if refused else reason}; check "
             "kafka.username, kafka.sasl_mechanism and TWIKI_KAFKA_PASSWORD"
