@@ -245,13 +245,19 @@ def _snapshot(corpus: Path | None, config: CoreConfig, window: Window) -> Volume
 
 def _standing_articles(view: WindowView, progress: Progress) -> Iterator[nondiff.NondiffArticle]:
     """Articles live at both boundaries in the order of their hash, and what changed in each."""
-    for page_id in view.state.store.pages_by_hash():
+    state = view.state
+    for page_id in state.store.pages_by_hash():
         progress("passages", 1)
-        new = view.state.article(page_id, view.end)
-        old = view.state.article(page_id, view.start)
-        if new.article is None or old.article is None or new.article.blocks is None:
+        held = state.store.held(page_id)
+        if held is None or not state.is_article(held, view.start):
             continue
-        found = view.diff(old, new) if old.article.rev_id != new.article.rev_id else Diff()
+        new = state.read(page_id, held, view.end)
+        if new.article is None or new.article.blocks is None:
+            continue
+        stood = state.stands(held, view.start)
+        found: Diff | None = Diff()
+        if stood is not None and stood.rev != new.article.rev_id:
+            found = view.diff(state.read(page_id, held, view.start), new)
         if found is None:
             continue
         clean = [view.clean(block) for block in new.article.blocks]
