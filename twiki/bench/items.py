@@ -62,7 +62,7 @@ def entity(number: int, *, edited: int = 0) -> dict[str, Any]:
         "pageid": number,
         "ns": 0,
         "title": f"Q{number}",
-        "lastrevid": _REVISION + number + edited,
+        "lastrevid": _revision(number, edited),
         "modified": f"2026-{11 if edited else 10}-15T00:00:00Z",
     }
 
@@ -88,8 +88,12 @@ def _line(number: int, *, edited: int) -> bytes:
         return line
     was, now = b'"Q%d' % body, b'"Q%d' % number
     line = line.replace(was + b'"', now + b'"').replace(was + b"$", now + b"$")
-    rev = b'"lastrevid":%d' % (_REVISION + number + edited)
-    return line.replace(b'"lastrevid":%d' % (_REVISION + body + edited), rev)
+    was, now = (b'"lastrevid":%d' % _revision(each, edited) for each in (body, number))
+    return line.replace(was, now)
+
+
+def _revision(number: int, edited: int) -> int:
+    return _REVISION + number + edited * 1_000_000
 
 
 @lru_cache(2 * _BODIES)
