@@ -32,6 +32,7 @@ BENCHES = {
     "soak": Bench("stream.bench_soak", "the service under every fault at once; 20 minutes"),
     "sse": Bench("stream.bench_sse", "SSE bytes to changes"),
     "kafka": Bench("stream.bench_kafka", "the cluster: bridge, broker, hydrator, workers"),
+    "serve": Bench("stream.bench_serve", "pages over ten million sentences, beside a worker"),
     "train": Bench("twiki.cli.bench_train", "training, beside the Hugging Face Trainer"),
     "study": Bench("twiki.cli.bench_study", "the paper's claims on small worlds; 15 minutes"),
 }
