@@ -31,6 +31,7 @@ from stream.operator import Event, Operator
 from stream.service import api, live, live_source
 from stream.settings import Settings
 from stream.telling import FILE, Telling
+from stream.telling import FILE as TOLD
 from stream.vitals import Vitals
 from twiki.engine import Engine
 from twiki.state.store import Store
@@ -107,13 +108,19 @@ class Service:
             hydrator = stack.enter_context(api(settings, clock=clock, metrics=self.metrics))
             operator = self._operator(hydrator, stack)
             exporter = Exporter(self.engine, self._state / FEED)
+            telling = Telling(self.metrics, self._state / TOLD, clock)
+
+            def committed() -> None:
+                exporter.run()
+                telling()
+
             embedded = Embedded(
                 self.engine,
                 settings,
                 hydrator,
                 self.metrics,
                 on_closed=operator.closed,
-                on_commit=exporter.run,
+                on_commit=committed,
                 live=live(hydrator, settings, now=self._now),
             )
             self._heal(embedded)

@@ -24,6 +24,7 @@ from stream.settings import Settings
 from stream.sides import SideRecord
 from stream.telling import FILE, Told, read
 from twiki.engine import LateEvent, Progress, read_progress, reading
+from twiki.errors import TwikiError
 from twiki.live import LiveFact, LiveSentence, LiveTombstone, Output
 from twiki.records import Record, SourcePosition, Window
 from twiki.state import codec, layout
@@ -85,6 +86,8 @@ class Now(Record, frozen=True, kw_only=True):
     reconnects: int | None
     """Connections to the source after the first; None: the worker does not tell."""
     late: int
+    problem: str
+    """Why the state cannot be followed at the moment; empty: it can."""
 
 
 class LiveFeed:
@@ -107,6 +110,8 @@ class LiveFeed:
         self._sides: tuple[int, dict[str, int]] = (-1, {})
         self._windows: tuple[tuple[int, int, int], list[Window]] = ((-1, -1, -1), [])
         self._late: tuple[int, Counter[int]] = (0, Counter())
+        self.problem = ""
+        """Why the worker cannot be followed at the moment; tried again all the same."""
         self._thread: threading.Thread | None = None
 
     # --- following ---
@@ -119,7 +124,11 @@ class LiveFeed:
 
     def _run(self) -> None:
         while not self._stopping.wait(POLL_SECONDS):
-            self.poll()
+            try:
+                self.poll()
+                self.problem = ""
+            except TwikiError as error:
+                self.problem = str(error)
 
     def poll(self) -> None:
         """Catch up with the worker once."""
@@ -233,6 +242,7 @@ class LiveFeed:
             sides=self._side_counts(),
             reconnects=None if worker is None else max(0, worker.connects - 1),
             late=progress.late,
+            problem=self.problem,
         )
 
     def _positions(self, progress: Progress) -> tuple[SourcePosition, ...]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from twiki.cli import serve
 from twiki.cli.common import Config, Datasets, Json, State, give, opened, say, settings
 from twiki.cli.trainings import Trainings
 
@@ -62,6 +63,7 @@ def run(
     clock, metrics, written = SystemClock(), Metrics(), list[str]()
     with (
         opened(state, create=True) as store,
+        serve.beside(chosen, config, state, datasets),
         Trainings(state, chosen, config, metrics) as trainings,
     ):
 
