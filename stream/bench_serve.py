@@ -46,6 +46,7 @@ def run(
     facts: int = FACTS,
     requests: int = REQUESTS,
     edits: int = _EDITS,
+    rounds: int = _ROUNDS,
     folder: Path | None = None,
 ) -> list[Figure]:
     """Measure index, pages, memory and the worker; ``folder`` keeps what was made for again."""
@@ -69,7 +70,7 @@ def run(
                     better="less",
                 )
             found.append(memory)
-            found.append(_beside(worker, datasets, cache, state, edits))
+            found.append(_beside(worker, datasets, cache, state, edits, rounds))
         finally:
             worker.close()
     return found
@@ -174,10 +175,12 @@ def _memory_mib(process: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-def _beside(worker: "_Worker", datasets: Path, cache: Path, state: Path, edits: int) -> Figure:
+def _beside(
+    worker: "_Worker", datasets: Path, cache: Path, state: Path, edits: int, rounds: int
+) -> Figure:
     """The worker's rate with a page open, beside that without any server."""
     alone, watched = [], []
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         alone.append(worker.rate(edits))
         with _serving(datasets, cache, state) as (_, address), _page_open(address):
             watched.append(worker.rate(edits))

@@ -25,11 +25,11 @@ from stream.pages.calls import (
     Windows,
 )
 from stream.pages.library import READABLE
-from stream.pages.livefeed import Now
 from stream.pages.models import Measured
 from stream.pages.now import KINDS
 from stream.pages.reading import MOST, PAGE, object_digest
 from stream.pages.site import Site, fact_part, given_text, number, whole
+from stream.pages.told import Now
 from stream.pages.windows import rows as window_rows
 from twiki.windows.schema import FACT_PARTS
 

@@ -20,8 +20,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from stream.pages import shown, sketch
-from stream.pages.livefeed import LiveFeed, Sample, Wanted, kind_of, title_of
+from stream.pages.livefeed import LiveFeed
 from stream.pages.site import Site, given_text, number
+from stream.pages.told import Sample, Wanted, kind_of, title_of
 from twiki.live import LiveFact, LiveSentence, Output
 from twiki.records import FactClass, SentenceKind
 

@@ -11,7 +11,8 @@ from stream_fakes import FakeClock
 from stream import telling
 from stream.metrics import CHANGES, CONNECTS, Metrics
 from stream.pages import now
-from stream.pages.livefeed import LiveFeed, Wanted
+from stream.pages.livefeed import LiveFeed
+from stream.pages.told import Wanted
 from stream.sides import SideKind, SideRecord
 from stream.telling import Telling, Told
 from twiki.engine import DeadLetter
