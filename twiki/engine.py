@@ -36,6 +36,8 @@ META = "engine"
 _AHEAD = timedelta(days=1)
 """An event from further in the future than this has a wrong time."""
 _SPARE_WINDOWS = 2
+LETTERS_KEPT = 100_000
+"""Dead letters kept; the oldest go first, the counters know of all."""
 
 
 class Progress(msgspec.Struct, kw_only=True):
@@ -194,6 +196,9 @@ class Engine:
         for family in (layout.TOUCHED, layout.OUTBOX, layout.ARTICLE):
             for key, _ in self.store.kv.scan(family + layout.number(start)):
                 self.batch.delete(key)
+        for key, value in self.store.kv.scan(layout.LATE):
+            if codec.decode(value, LateEvent).window_start == start:
+                self.batch.delete(key)
 
     def windows(self) -> list[Window]:
         """The windows kept, the open one last."""
@@ -262,7 +267,10 @@ class Engine:
     def dead_letter(self, letter: DeadLetter) -> None:
         """Keep what could not be used; counted by reason."""
         self._counts[f"dead:{letter.reason}"] += 1
-        self.batch.put(layout.DEAD + layout.number(self.progress.dead), codec.encode(letter))
+        number = self.progress.dead
+        self.batch.put(layout.DEAD + layout.number(number), codec.encode(letter))
+        if number >= LETTERS_KEPT:
+            self.batch.delete(layout.DEAD + layout.number(number - LETTERS_KEPT))
         self.progress.dead += 1
 
     def tell(self, window_ms: int, output: Output) -> None:

@@ -138,7 +138,7 @@ def feed(folder):
     return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*.jsonl")}
 
 
-def test_a27_killed_at_a_hundred_points_the_state_and_the_feed_are_the_same_bytes(tmp_path):
+def test_a27_killed_at_every_write_the_state_and_the_feed_are_the_same_bytes(tmp_path):
     whole = MemoryKeyValues()
     follow(whole, tmp_path / "whole")
     kills = 0
@@ -156,7 +156,7 @@ def test_a27_killed_at_a_hundred_points_the_state_and_the_feed_are_the_same_byte
             assert feed(folder) == feed(tmp_path / "whole")
         if kills >= 100:
             break
-    assert kills >= 20  # every write of this history, before and after
+    assert kills > 40  # before and after each write of this history
 
 
 def test_a28_a_second_worker_on_one_state_is_told_so(tmp_path):

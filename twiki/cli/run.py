@@ -8,7 +8,6 @@ import typer
 
 from twiki.cli import serve
 from twiki.cli.common import Config, Datasets, Json, State, give, opened, say, settings
-from twiki.cli.trainings import Trainings
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +55,7 @@ def run(
     from stream.settings import notify_socket
     from twiki.cli.healing import heal
     from twiki.cli.stream import at_source
+    from twiki.cli.trainings import Trainings
     from twiki.windows import calendar
 
     chosen = at_source(settings(config, service__dumps_site=dumps, service__port=port), source)

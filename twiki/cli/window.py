@@ -40,6 +40,7 @@ def register(app: typer.Typer) -> None:
     windows.command("close")(close)
     windows.command("cut")(cut)
     windows.command("reconcile")(reconcile)
+    windows.command("withdraw")(withdraw)
     app.add_typer(windows, name="window")
 
 
@@ -264,6 +265,34 @@ def reconcile(
         give({**told, "reconcile": report.report()})
     if trained is not None and not training.finish([trained]):
         raise typer.Exit(1)
+
+
+def withdraw(
+    state: State, datasets: Datasets = DATASETS, config: Config = None, as_json: Json = False
+) -> None:
+    """Give every dataset that holds text hidden since a version without it (L21).
+
+    `twiki run` does it by itself, within a minute. The older versions are marked withdrawn in
+    the index; their folders stay for you to delete.
+
+    Example: twiki window withdraw --state state --datasets datasets
+
+    With --json: {"withdrawn": [{"folder", "revisions": [revision id, …]}, …]}
+    """
+    from twiki.engine import Engine, reading
+    from twiki.windows.correcting import withhold_published
+
+    chosen = settings(config)
+    with opened(state) as store:
+        reading(store, chosen)
+        made = withhold_published(Engine.open(store, chosen), datasets)
+    for folder, hidden in made:
+        say(f"{folder}: without {len(hidden)} hidden revisions")
+    if not made:
+        say("no dataset holds text that was hidden since")
+    if as_json:
+        rows = [{"folder": folder, "revisions": [one.rev for one in h]} for folder, h in made]
+        give({"withdrawn": rows})
 
 
 def _row(engine: "Engine", window: "Window") -> dict[str, Any]:
