@@ -50,7 +50,7 @@ _ORDINAL = re.compile(r"(?:^|[\s(–-])\d{1,2}\.\Z")
 
 _LAST_WORD = re.compile(r"(?:^|[\s(\[\"'“‘–—/-])([^\W\d_]+)\.\Z")
 _FIRST_WORD = re.compile(r"[\s\"'“‘«(\[¿¡]*([^\W\d_]+)")
-_FIRST_NUMBER = re.compile(r"[\s(]*[#\d]|\s*[ivxlcIVXLC]+\b")
+_FIRST_NUMBER = re.compile(r"[\s(]*[#\d]|\s*(?:[ivxlc]+|[IVXLC]+)\b")
 _NUMBERING = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]\Z")
 _TIME = re.compile(r"\b[ap]\.\s?m\.\Z")
 _DOTTED = re.compile(r"\b(?:a|an)\s(?:[A-Z]\.){2,}\Z")

@@ -73,3 +73,9 @@ def test_the_key_folds_white_space_and_unicode_form_and_nothing_else():
     assert key("caf\u0065\u0301  is\u00a0open") == key("café is open")
     assert key("It is 1.5.") != key("It is 15.")
     assert key("May") != key("may")
+
+
+def test_a_name_of_the_letters_of_roman_numbers_is_a_name():
+    text = "She is a Master of Arts. Liv leads a laboratory."
+    assert segment(text) == ["She is a Master of Arts.", "Liv leads a laboratory."]
+    assert segment("It is in vol. IV of the work.") == ["It is in vol. IV of the work."]
