@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from time import process_time, thread_time
 
@@ -108,19 +109,27 @@ class Replay:
 
 
 def run(
-    held: int = 300, edits: int = 2_560, sampled: int = 60, naive: int = 60, seed: int = 1
+    held: int = 300,
+    edits: int = 1_536,
+    rounds: int = 3,
+    sampled: int = 60,
+    naive: int = 40,
+    seed: int = 1,
 ) -> list[Figure]:
     """Edits a second; the cost of one sentence by the size of the page; memory.
 
     Args:
         held: pages in the state.
         edits: how many are replayed.
+        rounds: how often, each on a state of its own; the best counts.
         sampled: one-sentence edits that are timed for each size of page.
         naive: how many of the edits go through the peer.
         seed: of pages and edits.
     """
     with tempfile.TemporaryDirectory() as folder:
-        found = _rates(Path(folder) / "many", held, edits, naive, seed)
+        found = _rates(
+            Path(folder) / "many", held=held, edits=edits, rounds=rounds, naive=naive, seed=seed
+        )
         slope = _costs(Path(folder), sampled, seed)
     found += [
         figure(f"one sentence at {size // 1000} KB, median thread time", slope[size], "ms")
@@ -141,14 +150,43 @@ def run(
     return [*found, figure("peak memory", peak, "MiB")]
 
 
-def _rates(folder: Path, held: int, edits: int, naive: int, seed: int) -> list[Figure]:
-    """Edits of all kinds a second, and each kind by itself."""
-    replay = Replay(folder, pages.lengths(held, seed), seed)
-    taken, done = 0.0, 0
+def _rates(
+    folder: Path, *, held: int, edits: int, rounds: int, naive: int, seed: int
+) -> list[Figure]:
+    """Edits of all kinds a second, and each kind by itself: the best of ``rounds`` replays."""
     kinds: dict[Kind, list[float]] = defaultdict(list)
+    rates: list[float] = []
+    peers: list[float] = []
+    for turn in range(rounds):
+        replay = Replay(folder / str(turn), pages.lengths(held, seed), seed)
+        rate, texts = _replayed(replay, edits, naive, kinds)
+        rates.append(rate)
+        peers.append(_naive(texts))
+        replay.close()
+    return [
+        figure(
+            "article edits a second of one core (processor time), peer: both parsed whole",
+            max(rates),
+            "edits/s",
+            budget=_BUDGET,
+            peer=max(peers),
+        ),
+        *(
+            figure(f"{kind}, median thread time", 1e3 * statistics.median(kinds[kind]), "ms")
+            for kind in Kind
+            if kinds[kind]
+        ),
+    ]
+
+
+def _replayed(
+    replay: Replay, edits: int, keep: int, kinds: dict[Kind, list[float]]
+) -> tuple[float, list[tuple[str, str]]]:
+    """Edits a second, and the texts before and after of ``keep`` of them."""
+    taken, done = 0.0, 0
     texts: list[tuple[str, str]] = []
     coming = replay.edits(edits)
-    while batch := [found for found, _ in zip(coming, range(_BATCH), strict=False)]:
+    while batch := list(islice(coming, _BATCH)):
         start = process_time()
         for kind, _, revision in batch:
             began = thread_time()
@@ -157,24 +195,8 @@ def _rates(folder: Path, held: int, edits: int, naive: int, seed: int) -> list[F
         replay.engine.commit()
         taken += process_time() - start
         done += len(batch)
-        texts += [(old, r.content or "") for _, old, r in batch[: max(naive - len(texts), 0)]]
-    replay.close()
-    rate = done / taken
-    peer = _naive(texts)
-    return [
-        figure(
-            "article edits a second of one core (processor time), peer: both parsed whole",
-            rate,
-            "edits/s",
-            budget=_BUDGET,
-            peer=peer,
-        ),
-        *(
-            figure(f"{kind}, median thread time", 1e3 * statistics.median(kinds[kind]), "ms")
-            for kind in Kind
-            if kinds[kind]
-        ),
-    ]
+        texts += [(old, r.content or "") for _, old, r in batch[: max(keep - len(texts), 0)]]
+    return done / taken, texts
 
 
 def _costs(folder: Path, count: int, seed: int) -> dict[int, float]:

@@ -34,7 +34,7 @@ _WRITTEN = _OCTOBER - timedelta(days=9)
 
 
 def run(
-    count: int = 3_000, length: int = 12_000, changed: float = 0.05, rounds: int = 3, seed: int = 1
+    count: int = 6_000, length: int = 12_000, changed: float = 0.05, rounds: int = 3, seed: int = 1
 ) -> list[Figure]:
     """Time of a reconcile over that of decompressing its dump; the best of ``rounds`` each.
 

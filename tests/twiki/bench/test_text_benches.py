@@ -28,7 +28,7 @@ def test_edits_tells_a_rate_beside_the_naive_way_and_the_cost_by_size(monkeypatc
     monkeypatch.setattr(edits, "_SIZES", (3_000, 6_000, 9_000))
     monkeypatch.setattr(edits, "_SMALL", 3_000)
     monkeypatch.setattr(edits, "_LARGE", 9_000)
-    figures = edits.run(held=4, edits=30, sampled=4, naive=3)
+    figures = edits.run(held=4, edits=30, rounds=1, sampled=4, naive=3)
     rate = by_beginning(figures, "article edits a second")
     assert rate.value > rate.peer > 0
     assert rate.budget == 1_000
