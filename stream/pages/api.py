@@ -124,7 +124,9 @@ def _compare(site: Site, request: Request) -> Response:
     first, second = modelpages.chosen(site, request)
     limit = whole(request, "limit", PAGE, least=1, most=MOST)
     rows = [] if first == second else site.models.compare(first, second, limit=limit)
-    return give(Comparison(first=named(first), second=named(second), rows=rows))
+    left, right = site.models.figures_of(first), site.models.figures_of(second)
+    figures = {name: (left[name], right[name]) for name in left}
+    return give(Comparison(first=named(first), second=named(second), figures=figures, rows=rows))
 
 
 def _now(site: Site, _request: Request) -> Response:

@@ -99,6 +99,8 @@ class Comparison(Record, frozen=True, kw_only=True):
 
     first: str
     second: str
+    figures: dict[str, tuple[float | int | None, float | int | None]]
+    """What was measured and what it cost, of the first and of the second."""
     rows: list[Difference]
 
 

@@ -28,8 +28,15 @@ def compare(site: Site, request: Request) -> Response:
     """The facts on which two models differ most."""
     first, second = chosen(site, request)
     rows = [] if first == second else site.models.compare(first, second)
+    left, right = site.models.figures_of(first), site.models.figures_of(second)
     return site.page(
-        request, "compare.html", a=first, b=second, rows=rows, measured=site.models.measured()
+        request,
+        "compare.html",
+        a=first,
+        b=second,
+        rows=rows,
+        figures=[(name, left[name], right[name]) for name in left],
+        measured=site.models.measured(),
     )
 
 

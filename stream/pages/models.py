@@ -172,6 +172,24 @@ class Models:
             ]
         return found
 
+    def figures_of(self, one: Measured) -> dict[str, float | int | None]:
+        """What an evaluation measured and its run cost, by name; None: not measured."""
+        evaluation = self._json(one.facts.with_name("evaluation.json"))
+        run = self._json(one.facts.parents[2] / "run.json")
+        found = {
+            f"{category} facts, perplexity of objects": _at(
+                evaluation, "extrinsic", category, "object", "perplexity"
+            )
+            for category in ("changed", "unchanged")
+        }
+        for part in ("diffset", "nondiff"):
+            found[f"{part}, perplexity of text"] = _at(
+                evaluation, "intrinsic", part, "all", "perplexity"
+            )
+        for name in ("tokens", "steps", "seconds", "flops"):
+            found[f"training, {name}"] = _at(run, "costs", name)
+        return found
+
     def compare(self, first: Measured, second: Measured, *, limit: int = 50) -> list[Difference]:
         """The facts on which two models differ most, by nats a token of the object."""
         sql = (
@@ -295,6 +313,13 @@ def _table(table: dict[str, Any]) -> dict[str, Any]:
         "numeric": numeric,
         "rows": rows,
     }
+
+
+def _at(content: Any, *path: str) -> float | int | None:  # noqa: ANN401 - JSON
+    """A number in a JSON object, None where there is none."""
+    for name in path:
+        content = content.get(name) if isinstance(content, dict) else None
+    return content if isinstance(content, int | float) else None
 
 
 def _perplexity(nll: float, tokens: float) -> float:

@@ -26,7 +26,11 @@ def trained(tmp_path):
     for label, nats in (("diff", 1.0), ("kadapter", 2.0)):
         folder = tmp_path / f"runs/testwiki/2026-10/v1/{label}/evaluations/2026-10-v1"
         folder.mkdir(parents=True)
-        about = {"dataset": {"id": ID, "window": "2026-10"}}
+        about = {
+            "dataset": {"id": ID, "window": "2026-10"},
+            "extrinsic": {"changed": {"object": {"perplexity": nats * 10}}},
+        }
+        (folder.parents[1] / "run.json").write_text(json.dumps({"costs": {"steps": 59}}))
         (folder / "evaluation.json").write_text(json.dumps(about))
         rows = [
             {
@@ -72,6 +76,9 @@ def test_two_models_are_compared_down_to_the_probes_where_they_differ_most(train
     told = trained.get("/api/v1/models/compare", params={"a": names[0], "b": names[1]}).json()
     assert [row["subject"] for row in told["rows"]] == ["Page 3", "Page 2", "Page 1"]
     assert told["rows"][0]["first"] == pytest.approx(2.718281828**3)
+    assert told["figures"]["changed facts, perplexity of objects"] == [10.0, 20.0]
+    assert told["figures"]["training, steps"] == [59, 59]
+    assert told["figures"]["training, flops"] == [None, None]
     page = trained.get("/models/compare", params={"a": names[0], "b": names[1]}).text
     assert page.index("Page 3") < page.index("Page 1")
     same = trained.get("/models/compare", params={"a": names[0], "b": names[0]})
