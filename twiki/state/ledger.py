@@ -113,9 +113,9 @@ def standing(
             its own start.
         pins: policy ``dump``: the revision of the dump for ``at`` stands, whatever its time.
     """
-    if len(entries) == 1 and (alone := _alone(entries[0], at, known)) is not None:
+    usable = entries if known is None else [e for e in entries if e.epoch <= known]
+    if len(usable) == 1 and (alone := _alone(usable[0], at)) is not None:
         return alone
-    usable = [e for e in entries if known is None or e.epoch <= known]
     if pins:
         for entry in usable:
             if entry.boundary == at:
@@ -130,7 +130,7 @@ def standing(
         and (e.boundary is None or e.rev not in told)
     ]
     cuts = sorted((e for e in before if e.kind in _CUTS), key=_order, reverse=True)
-    candidates = {e.rev: e for e in before if e.rev and _survives(e, cuts)}
+    candidates = {e.rev: e for e in before if e.rev and (not cuts or _survives(e, cuts))}
     if not candidates:
         # What no dump of the boundary has did not stand there: policy ``dump`` guesses nothing.
         return None if cuts or pins else _inferred(usable, at)
@@ -140,12 +140,10 @@ def standing(
     return _of(_newest(candidates), None, usable, at)
 
 
-def _alone(entry: Entry, at: int, known: int | None) -> Standing | None:
+def _alone(entry: Entry, at: int) -> Standing | None:
     """What a ledger's only entry says, where that is plain to see: most pages and entities."""
     plain = entry.kind is EntryKind.REVISION and entry.boundary is None and entry.rev
     if not plain or entry.effective >= at or entry.title is None:
-        return None
-    if known is not None and entry.epoch > known:
         return None
     return Standing(entry.rev, entry.rev_ms, entry.title, entry.namespace, entry.redirect)
 
@@ -299,6 +297,8 @@ def _dated(named: Entry, entries: Sequence[Entry]) -> Entry:
 
 
 def _newest(candidates: dict[int, Entry]) -> Entry:
+    if len(candidates) == 1:
+        return next(iter(candidates.values()))
     best = max(candidates.values(), key=lambda e: (e.rev_ms or 0, e.rev))
     seen = {best.rev}
     while True:  # two edits in one second, or a clock that stepped back: the child is newer
@@ -347,7 +347,8 @@ def _of(entry: Entry, titled: Entry | None, usable: Sequence[Entry], at: int) ->
 def _title(usable: Sequence[Entry], at: int) -> tuple[str | None, int | None]:
     """The last title told before ``at``, else the one that the next move left behind."""
     told = [e for e in usable if e.title is not None]
-    last = max((e for e in told if e.effective < at), key=_order, default=None)
+    before = [e for e in told if e.effective < at]
+    last = before[0] if len(before) == 1 else max(before, key=_order, default=None)
     if last is not None:
         return last.title, last.namespace
     for entry in told:
