@@ -89,6 +89,8 @@ def run(
             since=calendar.moment(since) if since else None,
             until=calendar.moment(until) if until else None,
         )
+        if until:
+            trainings.finish(lambda: clock.stopped)
         told = {"watermark": service.engine.watermark, "counts": service.engine.counts}
     say(f"stopped at {told['watermark']}")
     if as_json:

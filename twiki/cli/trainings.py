@@ -18,6 +18,8 @@ from twiki.errors import ConfigError
 from twiki.windows.versions import write_aside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stream.metrics import Metrics
     from stream.settings import Settings
 
@@ -25,6 +27,7 @@ log = logging.getLogger(__name__)
 
 FOLDER = "trainings"
 _GRACE_SECONDS = 30.0
+_LOOK_SECONDS = 0.5
 
 
 class Note(msgspec.Struct):
@@ -107,6 +110,16 @@ class Trainings:
             if note.status == "running":
                 self._start(path, note)
                 return
+
+    def finish(self, stopped: "Callable[[], bool]") -> None:
+        """Wait for all of them, unless the service is asked to end meanwhile."""
+        self.tick()
+        while self._running is not None and not stopped():
+            try:
+                self._running.process.wait(_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                continue
+            self.tick()
 
     def _start(self, path: Path, note: Note) -> None:
         log.info("event=training dataset=%s", note.dataset)

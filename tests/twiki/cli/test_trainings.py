@@ -34,10 +34,7 @@ def trainings(tmp_path, code=0, chosen=ASKED, **how):
 
 
 def finish(made):
-    made.tick()
-    while made._running is not None:
-        made._running.process.wait(30)
-        made.tick()
+    made.finish(lambda: False)
 
 
 def times(dataset):
