@@ -89,12 +89,14 @@ def _pairs(
     """Each entity as of both boundaries; left out and noted where a content cannot be had.
 
     Nothing is guessed of such a one: taken for absent, all its facts would be new, or removed.
+    Not noted is one whose newest content at hand names no article: a stream leaves it unread.
     """
     for entity_id in entities:
         old, new = view.reading(entity_id, view.start), view.reading(entity_id, view.end)
         lacks = next((each for each in (new, old) if isinstance(each, Missing)), None)
         if lacks is not None:
-            view.unread[entity_id] = lacks
+            if view.may_have_article(entity_id):
+                view.unread[entity_id] = lacks
         elif not isinstance(old, Missing) and not isinstance(new, Missing):
             yield old, new
 

@@ -23,6 +23,7 @@ from twiki.records import (
     Window,
 )
 from twiki.state.asof import AsOf, Missing, Reading
+from twiki.state.codec import decode_entity
 from twiki.times import to_ms
 from twiki.windows.probes import ArticleText
 
@@ -129,6 +130,14 @@ class WindowView:
         held = None if page_id is None else self.state.store.held(page_id)
         stood = None if held is None else self.state.stands(held, at)
         return None if stood is None else stood.title
+
+    def may_have_article(self, entity_id: str) -> bool:
+        """Whether the newest content at hand names an article, or there is none at hand."""
+        held = self.state.store.held(entity_id)
+        if held is None or not held.revs:
+            return True
+        data = self.state.store.content(entity_id, held.revs[-1])
+        return data is None or self.article_title(decode_entity(data), self.end) is not None
 
     def _redirect(self, entity_id: str) -> str:
         """The item that ``entity_id`` had been merged into by the end; itself when none."""

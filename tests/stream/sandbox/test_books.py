@@ -324,7 +324,8 @@ def test_books_of_a_world_add_up(seed):
         for category in ("changed", "unchanged"):
             kept = counts[f"probes_{category}"]
             dropped = sum(books[f"dropped_{category}"].values())
-            assert kept + dropped == counts[f"candidates_{category}"] == counts[f"facts_{category}"]
+            assert kept + dropped == counts[f"candidates_{category}"]
+            assert counts[f"candidates_{category}"] <= counts[f"facts_{category}"]
             assert kept >= 15
         assert {fact["class"] for fact in books["facts_changed"]} == {
             "new_subject", "new_relation", "new_object",
