@@ -11,7 +11,7 @@ from stream.pages.models import Difference, Score
 from stream.pages.search import Progress
 from stream.pages.site import Site
 from stream.pages.windows import WindowRow
-from twiki.records import Record
+from twiki.records import Record, SentenceKind
 from twiki.windows.manifest import Manifest
 from twiki.windows.schema import DiffsetRow, ProbeRow, SentenceRow
 
@@ -74,12 +74,24 @@ class FactInfo(Record, frozen=True, kw_only=True):
     scores: list[Score]
 
 
+class Hit(Record, frozen=True, kw_only=True):
+    """A sentence that holds all words."""
+
+    id: int
+    """Page id."""
+    ordinal: int
+    title: str
+    text: str
+    kind: SentenceKind
+
+
 class Found(Record, frozen=True, kw_only=True):
     """Hits in the order of the file; ``after`` goes into the next question, null: no more."""
 
     count: int
     """Counted up to 1,000; 1,001 means more."""
     rows: list[AnyRow]
+    """Of ``sentences`` a Hit each, of ``facts`` a ProbeRow."""
     after: int | None
 
 

@@ -63,7 +63,7 @@ def search(
         keys = site.indexes.fact_keys(shelf, hits.rows) if hits.rows else []
         return {"hits": hits, "rows": site.reading.facts_at(shelf, keys), "next": _next(hits)}
     hits = site.indexes.sentences(shelf, asked, after=after, limit=limit)
-    return {"hits": hits, "rows": site.reading.sentences_at(shelf, hits.rows), "next": _next(hits)}
+    return {"hits": hits, "rows": site.indexes.sentences_at(shelf, hits.rows), "next": _next(hits)}
 
 
 def reconciled(site: Site, shelf: Shelved) -> list[dict[str, Any]] | None:

@@ -4,6 +4,8 @@
 
     <cache>/<SHA-256 of the manifest>.sqlite
       sentences   FTS5 without content; rowid = page id << 20 | ordinal: the order of the file
+      sentence    the same number → title, text, kind: hits lie in as many row groups of the
+                  Parquet file, each of which would have to be read whole
       facts       FTS5 without content; rowid = number of the fact
       fact        number → part, subject, relation, object
       summary     name → JSON: counts that take a pass over the whole file
@@ -28,7 +30,7 @@ from twiki.errors import DatasetError
 from twiki.windows.dataset import Dataset
 from twiki.windows.schema import FACT_PARTS, Part
 
-VERSION = 1
+VERSION = 2
 ORDINAL_BITS = 20
 _FEATURES = "content='', detail=column, columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 _LAYOUT = """
@@ -37,6 +39,7 @@ PRAGMA synchronous = off;
 PRAGMA page_size = 8192;
 CREATE VIRTUAL TABLE sentences USING fts5(title, text, FEATURES);
 CREATE VIRTUAL TABLE facts USING fts5(subject, relation, object, title, FEATURES);
+CREATE TABLE sentence (number INTEGER PRIMARY KEY, title TEXT, text TEXT, kind TEXT);
 CREATE TABLE fact (
     number INTEGER PRIMARY KEY, part TEXT, subject TEXT, relation TEXT, object TEXT
 );
@@ -87,14 +90,20 @@ def _sentences(
     days: Counter[tuple[str, str]] = Counter()
     columns = ["id", "ordinal", "title", "text", "kind", "new_timestamp"]
     for batch in dataset.batches(Part.SENTENCES, columns):
-        ids, ordinals, titles, texts = (batch.column(i).to_pylist() for i in range(4))
-        rows = (
-            (page << ORDINAL_BITS | ordinal, title, text)
-            for page, ordinal, title, text in zip(ids, ordinals, titles, texts, strict=True)
+        ids, ordinals, titles, texts, kinds = (batch.column(i).to_pylist() for i in range(5))
+        numbers = [
+            (page << ORDINAL_BITS) | ordinal for page, ordinal in zip(ids, ordinals, strict=True)
+        ]
+        database.executemany(
+            "INSERT INTO sentences(rowid, title, text) VALUES (?, ?, ?)",
+            zip(numbers, titles, texts, strict=True),
         )
-        database.executemany("INSERT INTO sentences(rowid, title, text) VALUES (?, ?, ?)", rows)
+        database.executemany(
+            "INSERT INTO sentence VALUES (?, ?, ?, ?)",
+            zip(numbers, titles, texts, kinds, strict=True),
+        )
         day = batch.column(5).cast(pa.date32()).cast(pa.string()).to_pylist()
-        days.update(zip(day, batch.column(4).to_pylist(), strict=True))
+        days.update(zip(day, kinds, strict=True))
         told(batch.num_rows)
     found: dict[str, dict[str, int]] = {}
     for (day, kind), count in sorted(days.items()):

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from stream.pages.calls import Call, Failure, Parameter
+from stream.pages.calls import Call, Failure, Hit, Parameter
 from twiki.live import LiveFact, LiveSentence, LiveTombstone
-from twiki.windows.schema import ROWS
+from twiki.windows.schema import ROWS, ProbeRow
 
 PREFIX = "/api/v1"
 
@@ -16,14 +16,15 @@ def description(calls: Sequence[Call], live_call: Call) -> dict[str, Any]:
     """The OpenAPI 3.1 description of all calls."""
     kinds = [call.returns for call in calls if call.returns not in (dict[str, Any], str)]
     live = LiveSentence | LiveFact | LiveTombstone
-    rows = list(dict.fromkeys(ROWS.values()))
+    rows = [*dict.fromkeys(ROWS.values()), Hit]
     schemas, components = msgspec.json.schema_components(
         [*kinds, Failure, live, *rows], ref_template="#/components/schemas/{name}"
     )
     by_kind = dict(zip(kinds, schemas[: len(kinds)], strict=True))
-    any_row = {"anyOf": schemas[-len(rows) :]}
-    for name in ("Rows", "Found"):
-        components[name]["properties"]["rows"]["items"] = any_row
+    by_row = dict(zip(rows, schemas[-len(rows) :], strict=True))
+    parts = [schema for row, schema in by_row.items() if row is not Hit]
+    components["Rows"]["properties"]["rows"]["items"] = {"anyOf": parts}
+    components["Found"]["properties"]["rows"]["items"] = {"anyOf": [by_row[Hit], by_row[ProbeRow]]}
     paths = {
         f"{PREFIX}{call.path}": {
             "get": {

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from stream.pages.index import ORDINAL_BITS
 from stream.pages.library import Shelved
 from stream.pages.query import Tables
 from twiki.errors import UsageError
@@ -109,19 +108,6 @@ class Reading:
     def sentences(self, shelf: Shelved, page_id: int) -> list[dict[str, Any]]:
         """The diff sentences of an article, in order."""
         return self._rows(shelf, Part.SENTENCES, "id = ?", [page_id])
-
-    def sentences_at(self, shelf: Shelved, hits: Sequence[int]) -> list[dict[str, Any]]:
-        """Sentences by the row ids of the index, in order."""
-        ids = sorted({hit >> ORDINAL_BITS for hit in hits})
-        wanted = set(hits)
-        found: list[dict[str, Any]] = []
-        for page_id in ids:
-            ordinals = [h & ((1 << ORDINAL_BITS) - 1) for h in hits if h >> ORDINAL_BITS == page_id]
-            where = "id = ? AND ordinal BETWEEN ? AND ?"
-            found += self._rows(
-                shelf, Part.SENTENCES, where, [page_id, min(ordinals), max(ordinals)]
-            )
-        return [row for row in found if row["id"] << ORDINAL_BITS | row["ordinal"] in wanted]
 
     def facts_of(self, shelf: Shelved, part: Part, page_id: int) -> list[dict[str, Any]]:
         """The facts of a part whose subject's article it is."""

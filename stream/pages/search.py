@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from stream.pages import index
+from stream.pages.index import ORDINAL_BITS
 from stream.pages.library import Library, Shelved
 from stream.pages.query import TooLong
 from twiki.errors import UsageError
@@ -112,6 +113,20 @@ class Indexes:
     def facts(self, shelf: Shelved, asked: str, *, after: int, limit: int) -> Hits:
         """Facts that hold all words."""
         return self._hits(shelf, "facts", asked, after, limit)
+
+    def sentences_at(self, shelf: Shelved, numbers: tuple[int, ...]) -> list[dict[str, Any]]:
+        """Page id, ordinal, title, text and kind of sentences by row id, in their order."""
+        found = []
+        with self._reading(shelf) as database:
+            for number in numbers:
+                title, text, kind = database.execute(
+                    "SELECT title, text, kind FROM sentence WHERE number = ?", (number,)
+                ).fetchone()
+                page, ordinal = number >> ORDINAL_BITS, number & ((1 << ORDINAL_BITS) - 1)
+                found.append(
+                    {"id": page, "ordinal": ordinal, "title": title, "text": text, "kind": kind}
+                )
+        return found
 
     def fact_keys(self, shelf: Shelved, numbers: tuple[int, ...]) -> list[tuple[str, ...]]:
         """Part, subject, relation and object of facts by number, in their order."""
