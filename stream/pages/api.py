@@ -103,7 +103,7 @@ def _search(site: Site, request: Request) -> Response:
     after = whole(request, "after", -1, least=-1)
     if not site.indexes.want(shelf).ready:
         raise HTTPException(503, "The index of this window is being made: ask again later.")
-    found = content.search(site, shelf, asked, where, after, limit)
+    found = content.search(site, shelf, asked, where, after, limit, whole=True)
     return give(Found(count=found["hits"].count, rows=found["rows"], after=found["next"]))
 
 

@@ -55,13 +55,24 @@ def fact(
 
 
 def search(
-    site: Site, shelf: Shelved, asked: str, where: str, after: int, limit: int
+    site: Site,
+    shelf: Shelved,
+    asked: str,
+    where: str,
+    after: int,
+    limit: int,
+    *,
+    whole: bool = False,
 ) -> dict[str, Any]:
-    """Hits in ``sentences`` or ``facts``, with their rows."""
+    """Hits in ``sentences`` or ``facts``, with their rows; ``whole``: all columns of facts."""
     if where == "facts":
         hits = site.indexes.facts(shelf, asked, after=after, limit=limit)
         keys = site.indexes.fact_keys(shelf, hits.rows) if hits.rows else []
-        return {"hits": hits, "rows": site.reading.facts_at(shelf, keys), "next": _next(hits)}
+        return {
+            "hits": hits,
+            "rows": site.reading.facts_at(shelf, keys, whole=whole),
+            "next": _next(hits),
+        }
     hits = site.indexes.sentences(shelf, asked, after=after, limit=limit)
     return {"hits": hits, "rows": site.indexes.sentences_at(shelf, hits.rows), "next": _next(hits)}
 
