@@ -62,7 +62,7 @@ def test_a_worker_frozen_past_its_session_and_woken_again(cluster, embedded):
     zombie = cluster.start(Role.ARTICLE, "zombie", freeze_after=(2, 4))
     cluster.wait_for(lambda: _stopped(zombie))
     cluster.start(Role.ARTICLE, "successor")
-    cluster.wait_for(lambda: cluster.lag(Role.ARTICLE) == 0)
+    cluster.wait_for(lambda: cluster.at_end(Role.ARTICLE))
     zombie.send_signal(signal.SIGCONT)
     cluster.wait_settled()
     cluster.check(embedded)

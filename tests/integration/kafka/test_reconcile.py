@@ -57,6 +57,6 @@ def test_a_window_that_is_open_in_some_partitions_is_not_cut(cluster):
     cluster.begin()
     cluster.start(Role.HYDRATOR)
     cluster.start(Role.ARTICLE)
-    cluster.wait_for(lambda: cluster.lag(Role.ARTICLE) == 0 and cluster.lag(Role.HYDRATOR) == 0)
+    cluster.wait_for(lambda: cluster.at_end(Role.HYDRATOR) and cluster.at_end(Role.ARTICLE))
     with pytest.raises(UsageError, match="has not closed in 4 of 8 partitions"):
         cluster.cut()
