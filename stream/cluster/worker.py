@@ -69,8 +69,8 @@ def run(
     wait_for_broker(settings.kafka, backoff, clock)
     where = folder / str(role)
     where.parent.mkdir(parents=True, exist_ok=True)
+    topic_ids(settings.kafka)  # missing ones are for a person, not for patience
     if role is Role.HYDRATOR:
-        topic_ids(settings.kafka)
         where.mkdir(exist_ok=True)
         app = hydrator_app(settings, where, contents or _api(settings, clock), after)
     else:
