@@ -196,7 +196,7 @@ CALLS = (
         Found,
         (
             _ID,
-            Parameter("q", "words; each also finds what begins with it", needed=True),
+            Parameter("q", "words; word* also finds what begins with it", needed=True),
             Parameter("in", "where", choices=("sentences", "facts")),
             Parameter("after", "what the page before gave as after", "integer", bounds=(-1, 2**62)),
             _LIMIT,

@@ -1,7 +1,7 @@
 """Search in a dataset's sentences and facts, by the index that :mod:`stream.pages.index` makes.
 
 Hits come in the order of the file, so that paging is stable and a page costs the same wherever
-it lies; ranking would read every hit. A word finds what begins with it, all words must be there::
+it lies; ranking would read every hit. All words must be there; ``word*`` finds its beginnings::
 
     indexes = Indexes(Path("~/.cache/twiki"))
     indexes.want(shelf)                            # made in the background, one at a time
@@ -29,9 +29,11 @@ from twiki.records import Record
 from twiki.windows.versions import Status
 
 SECONDS = 2.0
-_WORD = re.compile(r"[^\W_]+")
+_WORD = re.compile(r"([^\W_]+)(\*?)")
 """About what the index takes for a word; where it differs, the question is refused."""
 _MOST_WORDS = 12
+_PREFIX = 4
+"""Letters before a star: the index puts together the places of every word that fits, in memory."""
 COUNTED = 1_000
 """Hits are counted up to here."""
 
@@ -57,7 +59,8 @@ class Hits(Record, frozen=True, kw_only=True):
 def expression(asked: str) -> str | None:
     """What people typed as an FTS5 expression: words only, nothing of it active."""
     words = _WORD.findall(asked)[:_MOST_WORDS]
-    return " ".join(f'"{word}"*' for word in words) or None
+    terms = (f'"{word}"*' if star and len(word) >= _PREFIX else f'"{word}"' for word, star in words)
+    return " ".join(terms) or None
 
 
 class Indexes:
