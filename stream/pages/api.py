@@ -75,7 +75,7 @@ def _rows(site: Site, request: Request) -> Response:
 
 def _article(site: Site, request: Request) -> Response:
     shelf = site.shelf(request.path_params["id"])
-    found = content.article(site, shelf, number(request.path_params["page"], "page"))
+    found = content.article(site, shelf, number(request.path_params["page"], "page"), whole=True)
     if found is None:
         raise HTTPException(404, "The window brought nothing to such an article.")
     names = ("page_id", "title", "article", "sentences", "facts")

@@ -9,12 +9,19 @@ from stream.pages.site import Site, mapping
 from twiki.windows.schema import Part
 
 _MOST_SENTENCES = 1_000
+_ARTICLE = ("title", "kind", "old_rev", "new_rev", "new_timestamp")
+_SENTENCE = ("ordinal", "text", "kind", "replaced", "cosmetic")
 _RECONCILED = ("pages", "entities")
 
 
-def article(site: Site, shelf: Shelved, page_id: int) -> dict[str, Any] | None:
-    """An article's row, its sentences and its facts; None where the window has nothing of it."""
-    row = site.reading.article(shelf, page_id)
+def article(
+    site: Site, shelf: Shelved, page_id: int, *, whole: bool = False
+) -> dict[str, Any] | None:
+    """An article's row, its sentences and its facts; None where the window has nothing of it.
+
+    ``whole``: all columns, not those of the page alone.
+    """
+    row = site.reading.article(shelf, page_id, *(() if whole else _ARTICLE))
     facts = [
         {**fact, "part": part.value}
         for part in (Part.PROBES_CHANGED, Part.PROBES_UNCHANGED, Part.PROBES_REMOVED)
@@ -22,7 +29,7 @@ def article(site: Site, shelf: Shelved, page_id: int) -> dict[str, Any] | None:
     ]
     if row is None and not facts:
         return None
-    sentences = site.reading.sentences(shelf, page_id)
+    sentences = site.reading.sentences(shelf, page_id, *(() if whole else _SENTENCE))
     stated: dict[str, list[str]] = {}
     for fact in facts:
         if fact["evidence"]:
@@ -107,7 +114,7 @@ def _around(site: Site, shelf: Shelved, row: dict[str, Any]) -> tuple[str, str]:
     evidence, page_id = row["evidence"], row["page_id"]
     if not evidence or page_id is None:
         return "", ""
-    found = site.reading.sentences(shelf, page_id)
+    found = site.reading.sentences(shelf, page_id, "ordinal", "text", "block", "paragraph")
     place = next((s for s in found if s["text"] == evidence), None)
     if place is not None:
         same = [

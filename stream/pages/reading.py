@@ -111,14 +111,16 @@ class Reading:
             row.pop("file_row_number", None)
         return Page(rows=shown, after=last)
 
-    def article(self, shelf: Shelved, page_id: int) -> dict[str, Any] | None:
-        """The row of an article in the diffset."""
-        found = self._rows(shelf, Part.DIFFSET, "id = ?", [page_id])
+    def article(self, shelf: Shelved, page_id: int, *columns: str) -> dict[str, Any] | None:
+        """The row of an article in the diffset; all columns where none is named."""
+        chosen = ", ".join(columns) or "*"
+        found = self._rows(shelf, Part.DIFFSET, "id = ?", [page_id], columns=chosen)
         return found[0] if found else None
 
-    def sentences(self, shelf: Shelved, page_id: int) -> list[dict[str, Any]]:
-        """The diff sentences of an article, in order."""
-        return self._rows(shelf, Part.SENTENCES, "id = ?", [page_id])
+    def sentences(self, shelf: Shelved, page_id: int, *columns: str) -> list[dict[str, Any]]:
+        """The diff sentences of an article, in order; all columns where none is named."""
+        chosen = ", ".join(columns) or "*"
+        return self._rows(shelf, Part.SENTENCES, "id = ?", [page_id], columns=chosen)
 
     def facts_of(self, shelf: Shelved, part: Part, page_id: int) -> list[dict[str, Any]]:
         """The facts of a part whose subject's article it is."""

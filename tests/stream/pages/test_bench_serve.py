@@ -16,6 +16,6 @@ def test_a_generated_window_keeps_the_contract(tmp_path):
 def test_every_page_is_asked_and_measured():
     found = bench_serve.run(sentences=3_000, facts=200, requests=2, edits=50, rounds=1)
     names = [one.figure for one in found]
-    assert len(names) == len(set(names)) == 27
+    assert len(names) == len(set(names)) == 28
     assert all(one.value > 0 for one in found)
     assert next(one for one in found if one.figure == "memory of the server").met
