@@ -100,6 +100,8 @@ def application(site: Site, *, hosts: Iterable[str] = ()) -> ASGIApp:
 
     def live(path: str, follow: Callable[..., Awaitable[Response]]) -> Route:
         async def endpoint(request: Request) -> Response:
+            if request.method == "HEAD":
+                return Response(media_type="text/event-stream")
             return await follow(site, request, readers)
 
         return Route(path, endpoint, methods=["GET"])

@@ -39,6 +39,13 @@ def test_nothing_can_be_changed(client, method):
         assert answer.headers["allow"] == "GET, HEAD"
 
 
+def test_the_head_of_a_stream_comes_without_the_stream(client):
+    for path in ("/now/feed", "/api/v1/live"):
+        answer = client.head(path)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith("text/event-stream")
+
+
 def test_every_route_only_reads(opened):
     app = opened.client.app._app
     for route in app.routes:
