@@ -25,6 +25,8 @@ from twiki.bench.figures import Figure, figure
 LIVE_EVENTS = 5.0
 """Events a second that English Wikipedia's articles make: about two edits, told by two streams."""
 TIMES = 50
+SIGKILLED = ("killed", "frozen", "rival")
+"""Fates that end so: at once, after it woke up again, and beside a second process."""
 KILLS = 200
 """A soak of twenty minutes kills at least so often."""
 _FULL_MINUTES = 20
@@ -61,7 +63,7 @@ def figures(outcome: Outcome, minutes: float) -> list[Figure]:
         figure("events told again", outcome.repeated, "events"),
         figure("lost", outcome.lost, "events", budget=0, better="less"),
         figure("wrong in state", outcome.wrong, "records", budget=0, better="less"),
-        figure("kill -9", outcome.ends["killed"], "kills", budget=kills),
+        figure("kill -9", sum(outcome.ends[end] for end in SIGKILLED), "kills", budget=kills),
         figure("peak memory", peak, "MB"),
         figure("largest lag", outcome.lag, "s"),
     ]

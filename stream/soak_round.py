@@ -40,7 +40,7 @@ from twiki.windows.bootstrap import bootstrap
 from twiki.windows.dataset import Dataset
 
 _ID = re.compile(rb'"id":"([0-9a-f-]{36})"')
-_KILL_SECONDS = (2.0, 8.0)
+_KILL_SECONDS = (1.5, 5.0)
 _ROUND_SECONDS = 300.0
 _STARTED_SECONDS = 30.0
 _FROZEN_SECONDS = 2.0
