@@ -32,9 +32,8 @@ LONG = "x" * 1_000_000
 ID = "twiki-testwiki-2026-10-v1"
 
 
-def settings(**pages):
-    wiki = msgspec.convert(msgspec.to_builtins(histories.CONFIG.wiki), type(histories.CONFIG.wiki))
-    return Settings(wiki=wiki, facts=histories.CONFIG.facts)
+def settings():
+    return Settings(wiki=histories.CONFIG.wiki, facts=histories.CONFIG.facts)
 
 
 def article(page_id, **other):
