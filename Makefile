@@ -11,7 +11,7 @@ OUT ?= demo
 .PHONY: install run test test-kafka bench lint clean
 
 run: $(VENV)/.run ## the whole system on a little world of its own, to a report
-	$(BIN)/twiki demo --out $(OUT) --force
+	$(BIN)/twiki demo --out $(OUT) --force $(if $(OPEN),--open)
 
 test: $(VENV)/.all ## the tests, as CI runs them
 	$(BIN)/python -m pytest -q -n 2 -m "not kafka"
@@ -47,7 +47,7 @@ $(VENV)/.torch: | $(VENV)/bin/python
 
 $(VENV)/.run: pyproject.toml | $(VENV)/.torch
 	@echo "Installing twiki with what the demo needs"
-	$(BIN)/pip install -q -e '.[trainer]'
+	$(BIN)/pip install -q -e '.[trainer,web]'
 	@touch $@
 
 $(VENV)/.all: pyproject.toml | $(VENV)/.torch

@@ -30,6 +30,9 @@ def demo(
     articles: Annotated[int, typer.Option(min=60, help="Articles at the start.")] = 150,
     months: Annotated[int, typer.Option(min=1, help="Months, a window each.")] = 2,
     train: Annotated[bool, typer.Option(help="Train and evaluate a small model.")] = True,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Show it in a browser when done.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo.")] = False,
     config: Config = None,
     as_json: Annotated[
@@ -74,6 +77,7 @@ def demo(
     say(f"\nDatasets: {rehearsal.datasets}\nState: {state}")
     if report is not None:
         say(f"Report: {report}")
+    say(f"Pages: twiki serve --state {state} --datasets {rehearsal.datasets} --open")
     if as_json:
         give(
             {
@@ -84,6 +88,10 @@ def demo(
                 "windows": [_row(outcome) for outcome in outcomes],
             }
         )
+    if open_page and ok:
+        from twiki.cli.serve import serve
+
+        serve(state=state, datasets=rehearsal.datasets, config=config, open_page=True)
     raise typer.Exit(0 if ok else 1)
 
 
