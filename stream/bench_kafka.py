@@ -202,7 +202,7 @@ class _Bench:
         parts = [TopicPartition(name, n) for n in range(self._config.partitions)]
         try:
             if committed:
-                return sum(reader.committed(part) or 0 for part in parts)
+                return sum(reader.committed(part, timeout_ms=10_000) or 0 for part in parts)
             return sum(reader.end_offsets(parts).values())
         finally:
             reader.close()
