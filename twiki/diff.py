@@ -84,6 +84,8 @@ def _take_out_equal(
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     """Pairs of equal blocks (old index, new index), first to first, and what is left.
 
+    White space at a block's end is no part of it: the last item of a list ends in an empty line,
+    and is the same item when another follows it.
     Of the pairs at the beginning only the last is told, of those at the end none: nothing
     that is left stands between them.
     """
@@ -93,18 +95,18 @@ def _take_out_equal(
     ending = old[len(old) - tail :]
     waiting: dict[str, list[int]] = {}
     for index in range(len(old) - tail - 1, head - 1, -1):
-        waiting.setdefault(old[index], []).append(index)
+        waiting.setdefault(old[index].rstrip(), []).append(index)
     middle = range(head, len(new) - tail)
-    if tail and _share(ending, {*waiting, *(new[index] for index in middle)}):
+    if tail and _share(ending, {*waiting, *(new[index].rstrip() for index in middle)}):
         # a block of the end stands in the middle too: pairs there go first to first as well
         middle = range(head, len(new))
         waiting = {}
         for index in range(len(old) - 1, head - 1, -1):
-            waiting.setdefault(old[index], []).append(index)
+            waiting.setdefault(old[index].rstrip(), []).append(index)
     shared = [(head - 1, head - 1)] if head else []
     new_rest: list[int] = []
     for index in middle:
-        if partners := waiting.get(new[index]):
+        if partners := waiting.get(new[index].rstrip()):
             shared.append((partners.pop(), index))
         else:
             new_rest.append(index)
@@ -122,9 +124,12 @@ def _count_equal(pairs: Iterable[tuple[str, str]]) -> int:
 
 
 def _share(ending: Sequence[str], middle: set[str]) -> bool:
+    """Whether a block of the end stands in the middle, whatever white space ends it."""
     if len(middle) > _FEW:
-        return not middle.isdisjoint(ending)
-    return any(block in ending for block in middle)
+        return not middle.isdisjoint(block.rstrip() for block in ending)
+    return any(
+        block.startswith(one) and block.rstrip() == one for one in middle for block in ending
+    )
 
 
 def _places(blocks: Iterable[tuple[int, str]], clean: Callable[[str], CleanBlock]) -> list[Place]:

@@ -222,3 +222,10 @@ def test_equal_blocks_go_first_to_first_whatever_the_ends_share(old, new):
         else:
             expected.append((block, index))
     assert [(s.text, s.block) for s in diff_plain(old, new).sentences] == expected
+
+
+def test_of_a_repeated_item_the_last_is_new_whatever_white_space_ends_it():
+    old = ["* An item\n", "* Another\n\n", "After.\n"]
+    new = ["* An item\n", "* Another\n", "* Another\n\n", "After.\n"]
+    (found,) = diff(old, new, CLEAN).sentences
+    assert (found.text, found.block) == ("Another", 2)

@@ -106,7 +106,7 @@ def test_a_patient_reader_sees_every_event_through_rough_weather(world):
                 break
         assert whole
         assert connections > 10
-        assert server.now == world.now
+        assert server.now >= world.now  # a copy may come after the last event
     expected = {event.body["meta"]["id"] for event in world.events if event.wiki != "canary"}
     assert {identity for identity, domain in seen.items() if domain != "canary"} == expected
 
