@@ -14,7 +14,8 @@ run: $(VENV)/.run ## the whole system on a little world of its own, to a report
 	$(BIN)/twiki demo --out $(OUT) --force $(if $(OPEN),--open)
 
 test: $(VENV)/.all ## the tests, as CI runs them
-	$(BIN)/python -m pytest -q -n 2 -m "not kafka"
+	$(BIN)/python -m pytest -q -n 2 -m "not kafka and not browser"
+	$(BIN)/python -m pytest -q -m browser tests/integration/pages
 
 test-kafka: $(VENV)/.all ## the cluster's tests on a real Apache Kafka
 	$(BIN)/python -m pytest -q -m kafka tests/integration/kafka

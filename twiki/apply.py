@@ -258,7 +258,16 @@ def _entries(revision: Revision, context: Context) -> tuple[Entry, ...]:
         created=change.kind is ChangeKind.CREATE and not revision.pinned,
     )
     if kind is EntryKind.VISIBILITY:
-        return (msgspec.structs.replace(entry, rev=0),)
+        # No more than both streams tell of it, so that it matters not whose account came.
+        return (
+            Entry(
+                kind=kind,
+                effective=entry.effective,
+                revs=entry.revs,
+                visible=entry.visible,
+                epoch=entry.epoch,
+            ),
+        )
     if change.visible is False and change.rev_id:
         hides = Entry(
             kind=EntryKind.VISIBILITY,

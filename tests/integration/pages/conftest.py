@@ -17,6 +17,17 @@ from twiki.windows.dataset import Dataset
 AXE = "axe-core@4.14.1"
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "browser: drives a real browser, in a run of its own")
+
+
+def pytest_collection_modifyitems(items):
+    """The driver leaves an event loop in its process, which other tests must not meet."""
+    for item in items:
+        if "integration/pages" in item.path.as_posix():
+            item.add_marker(pytest.mark.browser)
+
+
 @pytest.fixture(scope="session")
 def browser():
     playwright = pytest.importorskip(

@@ -60,8 +60,9 @@ def test_words_are_bounded():
 
 def test_the_index_is_made_again_when_the_manifest_changes(tmp_path):
     folder = pages_world.write_dataset(tmp_path / "d", pages=9)
-    with pages_world.served(tmp_path / "d", tmp_path / "c") as (_, site):
+    with pages_world.served(tmp_path / "d", tmp_path / "c") as (client, site):
         first = site.library.find(ID)
+        assert {row["id"] for row in found(client, "page 9")["rows"]} == {9}
     before = set((tmp_path / "c").glob("*.sqlite"))
     assert before == {index.path_of(tmp_path / "c", first.digest)}
     for path in sorted(folder.parent.rglob("*"), reverse=True):
