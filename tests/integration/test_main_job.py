@@ -32,14 +32,17 @@ SMALL = 60
 TWIKI = [sys.executable, "-m", "twiki"]
 
 
-@pytest.mark.parametrize(("seed", "stormy"), [(1, False), (13, False), (21, True)])
+@pytest.mark.parametrize(
+    ("seed", "articles", "months", "stormy"),
+    [(1, SMALL, 2, False), (13, SMALL, 2, False), (21, SMALL, 2, True), (4, 100, 1, False)],
+)
 @pytest.mark.timeout(300)
-def test_the_datasets_equal_the_books_of_the_world(seed, stormy, tmp_path):
-    world = World(seed, articles=SMALL)
+def test_the_datasets_equal_the_books_of_the_world(seed, articles, months, stormy, tmp_path):
+    world = World(seed, articles=articles, months=months)
     faults = rough_weather(seed) if stormy else None
     rehearsal = Rehearsal(world, Store(MemoryKeyValues()), tmp_path, faults=faults)
     outcomes = list(rehearsal.run())
-    assert [outcome.window.name for outcome in outcomes] == ["2026-09", "2026-10"]
+    assert [outcome.window.name for outcome in outcomes] == ["2026-09", "2026-10"][:months]
     for outcome in outcomes:
         assert outcome.verdict.ok, outcome.verdict.examples
         assert outcome.final.counts["diffset"] > 0
