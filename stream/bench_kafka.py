@@ -23,11 +23,11 @@ from kafka import TopicPartition
 from stream.bridge import Bridge
 from stream.cluster import localbroker
 from stream.cluster.admin import create_topics, read_all
-from stream.cluster.client import consumer, producer
+from stream.cluster.client import admin, consumer, producer
 from stream.settings import KafkaConfig, Settings
 from stream.topics import REVISIONS, Role, Topic, group_of, name_of
 from twiki.bench.figures import Figure, figure
-from twiki.errors import EngineError
+from twiki.errors import EngineError, SourceError
 from twiki.records import Change, ChangeKind, Revision
 from twiki.times import to_ms
 
@@ -94,6 +94,7 @@ class _Bench:
         self._start(Role.HYDRATOR)
         for _ in range(workers):
             self._start(Role.ARTICLE)
+        self._until(lambda: self._members() == workers)
         self._send(items[:_WARM])
         self._until(lambda: self._committed() >= _WARM)
         begun = time.perf_counter()
@@ -188,6 +189,16 @@ class _Bench:
     def _send(self, items: list[Revision]) -> None:
         for at in range(0, len(items), 500):
             self._bridge.take(items[at : at + 500])
+
+    def _members(self) -> int:
+        """Workers in the group, none of them still joining."""
+        group = group_of(Role.ARTICLE, self._config)
+        try:
+            with admin(self._config) as client:
+                told = client.describe_groups([group])[group]
+        except SourceError:  # a new broker makes room for its groups first
+            return 0
+        return len(told["members"]) if told["group_state"] == "Stable" else 0
 
     def _committed(self) -> int:
         return self._offsets(committed=True)
