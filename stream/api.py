@@ -47,7 +47,7 @@ class Transport(Protocol):
         """Fetch ``url`` with ``params`` in the query."""
 
 
-class Unavailable(Exception):  # noqa: N818 - a condition of the other side, not our error
+class Unavailable(Exception):
     """No usable answer after all attempts, or the program is stopping."""
 
 
@@ -130,7 +130,7 @@ class Bucket:
 T = TypeVar("T")
 
 
-class _Again(Exception):  # noqa: N818 - a signal between judge and loop
+class _Again(Exception):
     """The answer asks for another try, after ``wait`` seconds where it says so."""
 
     def __init__(self, why: str, wait: float | None = None) -> None:

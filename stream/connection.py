@@ -15,7 +15,7 @@ from stream.settings import StreamConfig
 READ_BYTES = 1 << 16
 
 
-class Cut(Exception):  # noqa: N818 - the normal end of a connection, about every 15 minutes
+class Cut(Exception):
     """The connection ended; ``cause`` is the label of its counter."""
 
     def __init__(self, cause: str, detail: str = "", wait: float | None = None) -> None:

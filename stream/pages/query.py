@@ -28,7 +28,7 @@ _CURSORS = 8
 """Questions at the same time; more wait for their turn."""
 
 
-class TooLong(EngineError):  # noqa: N818 - what happened, as the other errors say it
+class TooLong(EngineError):
     """A question took longer than it may; the page says so and offers a smaller one."""
 
 

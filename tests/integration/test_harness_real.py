@@ -70,7 +70,7 @@ def test_every_task_runs_and_gives_its_figures(dataset, model, tmp_path):
         "HF_HOME": str(tmp_path / "home"),
         "OMP_NUM_THREADS": "1",
     }
-    run = subprocess.run(  # noqa: S603 - our own arguments
+    run = subprocess.run(
         command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr[-3000:]

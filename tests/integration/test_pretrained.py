@@ -24,7 +24,7 @@ def smollm2(tmp_path_factory):
 def test_it_loads_whole_and_reads_english_better_than_noise(smollm2):
     language = model.load(smollm2)
     assert model.parameter_count(language.module) == 134_515_008
-    from trainer import intrinsic  # noqa: PLC0415
+    from trainer import intrinsic
 
     text = "Paris is the capital and most populous city of France."
     sense = intrinsic.score(language, [text]).all.perplexity

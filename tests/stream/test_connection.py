@@ -217,7 +217,7 @@ def test_the_transport_reads_compressed_answers_and_says_who_asks():
     pack = zlib.compressobj(wbits=31)
     body = pack.compress(b'{"query":{}}') + pack.flush()
     with serving(answering(body, Content_Encoding="gzip", X_Thing="1")) as server:
-        transport = RequestsTransport(StreamConfig(contact="ops@example.org", token="s"))  # noqa: S106 - invented
+        transport = RequestsTransport(StreamConfig(contact="ops@example.org", token="s"))
         reply = transport(server.url + "/w/api.php", {"a": "b c"})
         transport.close()
         assert (reply.status, reply.body, reply.headers["X-Thing"]) == (200, b'{"query":{}}', "1")

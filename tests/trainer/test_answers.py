@@ -96,7 +96,7 @@ def test_any_right_answer_counts():
 
 
 def test_light_tuning_counts_the_object_and_the_end_alone(language):
-    from trainer import probes  # noqa: PLC0415
+    from trainer import probes
 
     encoded = probes.encode(language, [ROWS[0]])
     ids, labels = lighttuning._rows(encoded, language.end, 25)

@@ -77,7 +77,7 @@ def test_evaluate_and_report_give_one_json_object_each(app, trained):
     ],
 )
 def test_wrong_use_is_a_usage_error(app, words, message):
-    from twiki.errors import UsageError  # noqa: PLC0415
+    from twiki.errors import UsageError
 
     with pytest.raises(UsageError, match=message):
         run(app, *words)

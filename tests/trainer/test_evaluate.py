@@ -50,8 +50,8 @@ def test_the_sums_of_each_fact_give_the_figures(tmp_path, tiny_model, september)
 
 def test_a_dataset_without_probes_or_text_gives_nulls_not_nan(tmp_path, tiny_model):
     schema = {"subject": "", "relation": "", "object": ""}
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     folder = write_folder(tmp_path / "d", {"diffset": rows(sentences(0))})
     empty = pa.Table.from_pylist([schema]).slice(0, 0)

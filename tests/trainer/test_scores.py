@@ -163,10 +163,10 @@ def test_rolling_is_lm_evaluation_harness_own(count, stride):
 
 def test_text_perplexity_equals_lm_evaluation_harness(language):
     pytest.importorskip("lm_eval", reason="lm-eval is not installed")
-    from lm_eval.api.instance import Instance  # noqa: PLC0415
-    from lm_eval.models.huggingface import HFLM  # noqa: PLC0415
+    from lm_eval.api.instance import Instance
+    from lm_eval.models.huggingface import HFLM
 
-    from trainer import intrinsic  # noqa: PLC0415
+    from trainer import intrinsic
 
     texts = [" ".join(sentences(0)), *sentences(1)]
     harness = HFLM(

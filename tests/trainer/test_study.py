@@ -255,7 +255,7 @@ def test_hostile_names_are_escaped_in_every_form(tmp_path):
     assert "<script>" not in page
     text = report.markdown("t", "s", [table], [])
     assert "| \\<script\\>" in text
-    from trainer import charts  # noqa: PLC0415
+    from trainer import charts
 
     chart = charts.bars(evil, evil, [evil], [charts.Series(evil, [1.0])], line=None)
     assert "<script>" not in chart
@@ -263,7 +263,7 @@ def test_hostile_names_are_escaped_in_every_form(tmp_path):
 
 
 def test_charts_without_values_say_so(tmp_path):
-    from trainer import charts  # noqa: PLC0415
+    from trainer import charts
 
     empty = [charts.Series("a", [None, None])]
     assert "no data" in charts.lines("t", "u", ["x", "y"], empty)

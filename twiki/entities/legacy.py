@@ -16,7 +16,7 @@ _RANKS = ("deprecated", "normal", "preferred")
 _SNAK_LENGTH = 4
 
 
-class NotLegacy(ValueError):  # noqa: N818 - named for what the content is
+class NotLegacy(ValueError):
     """Neither today's format nor the old one."""
 
 

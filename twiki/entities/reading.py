@@ -29,7 +29,7 @@ class BadReason(StrEnum):
     SEVERAL = "several_entities"
 
 
-class BadEntity(ValueError):  # noqa: N818 - named for what the content is
+class BadEntity(ValueError):
     """Content that is no item, property or redirect. ``reason`` says which kind of not."""
 
     def __init__(self, reason: BadReason, detail: str) -> None:

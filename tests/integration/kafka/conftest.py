@@ -5,6 +5,7 @@ Apache Kafka is taken from ``KAFKA_HOME`` or ``../shared/kafka``, else (or with
 """
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -31,12 +32,12 @@ from stream.cluster.windows import cut_window, fill
 from stream.embedded import Embedded, chunked
 from stream.hydrate import Hydrator
 from stream.metrics import Metrics
+from stream.position import Positions
+from stream.record import Recorder
 from stream.sandbox.dump_files import write_dumps
 from stream.sandbox.server import SandboxServer
 from stream.sandbox.world import World
-from stream.record import Recorder
 from stream.service import live_source
-from stream.position import Positions
 from stream.settings import Settings, read_settings
 from stream.topics import REVISIONS, BadRecordError, Role, Topic, decode_revision, group_of, name_of
 from twiki.context import build
@@ -49,8 +50,6 @@ from twiki.times import to_ms
 from twiki.windows.bootstrap import bootstrap
 from twiki.windows.dataset import data_bytes
 from twiki.windows.publishing import cut_closed
-
-import random
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SHARED_KAFKA = REPOSITORY.parent / "shared" / "kafka"

@@ -3,6 +3,7 @@
 import random
 import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_the_broker_stopped_and_started_under_way(cluster, embedded):
     cluster.start_slowly()
     cluster.begin()
     cluster.start_all()
-    cluster.wait_for(lambda: 0 < cluster.committed(Role.ARTICLE))
+    cluster.wait_for(lambda: cluster.committed(Role.ARTICLE) > 0)
     cluster.broker.stop()
     cluster.broker.start()
     cluster.wait_settled()
@@ -86,7 +87,7 @@ def test_partitions_move_from_one_worker_to_three_and_back_under_load(cluster, e
     cluster.start(Role.HYDRATOR)
     cluster.start(Role.ENTITY)
     cluster.start(Role.ARTICLE, "one")
-    cluster.wait_for(lambda: 0 < cluster.committed(Role.ARTICLE))
+    cluster.wait_for(lambda: cluster.committed(Role.ARTICLE) > 0)
     cluster.start(Role.ARTICLE, "two")
     cluster.start(Role.ARTICLE, "three")
     cluster.wait_for(lambda: cluster.members(Role.ARTICLE) == 3)
@@ -119,5 +120,5 @@ def test_the_hydrator_killed_between_its_writing_and_its_commit(cluster, embedde
 
 
 def _stopped(process):
-    state = open(f"/proc/{process.pid}/stat").read().rpartition(")")[2].split()[0]
+    state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
     return state == "T"

@@ -35,9 +35,11 @@ def secure(tmp_path_factory, request):
     folder = tmp_path_factory.mktemp("secure")
     certificate, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"]
-        + ["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=127.0.0.1"]
-        + ["-addext", "subjectAltName=IP:127.0.0.1"],
+        [
+            *["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"],
+            *["-keyout", str(key), "-out", str(certificate), "-subj", "/CN=127.0.0.1"],
+            *["-addext", "subjectAltName=IP:127.0.0.1"],
+        ],
         check=True,
         capture_output=True,
     )

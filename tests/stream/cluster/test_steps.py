@@ -1,3 +1,5 @@
+import itertools
+
 import msgspec
 from cluster_records import FIRST, at, record
 
@@ -107,7 +109,7 @@ def test_a_window_is_let_go_when_it_is_reconciled_and_two_more_have_closed(setti
     )
     put(steps, states, 0, reconciled, b"!reconciled")
     offset = 1
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in itertools.pairwise(ends):
         for source in range(3):
             close = CloseRecord(start=start, end=end, first=FIRST, source=source)
             put(steps, states, offset, close, b"!close")

@@ -82,7 +82,7 @@ def test_failures_are_json_too(client):
 def test_whatever_the_description_allows_is_answered_as_it_says(opened):
     schemathesis = pytest.importorskip("schemathesis", reason="pip install schemathesis")
     checks = pytest.importorskip("schemathesis.checks")
-    from hypothesis import HealthCheck, Phase, given, settings  # noqa: PLC0415 - after the skip
+    from hypothesis import HealthCheck, Phase, given, settings
 
     async def app(scope, receive, send):
         """Without the lifespan, which the fixture holds."""

@@ -133,7 +133,7 @@ def test_a_question_that_takes_too_long_is_interrupted(tmp_path):
     ],
 )
 def test_duckdb_reaches_nothing_but_the_datasets(tmp_path, sql):
-    import duckdb  # noqa: PLC0415 - named by these cases alone
+    import duckdb
 
     tables = Tables([tmp_path])
     with pytest.raises(duckdb.Error):

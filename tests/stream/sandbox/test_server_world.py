@@ -134,7 +134,7 @@ def _read(url, headers, seen, positions):
 
 def test_the_command_prints_its_addresses_and_serves_until_it_is_ended():
     arguments = ["sandbox", "serve", "--seed", "3", "--months", "1", "--json"]
-    with subprocess.Popen(  # noqa: S603 - our own interpreter
+    with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.PIPE, text=True
     ) as process:
         first = json.loads(process.stdout.readline())

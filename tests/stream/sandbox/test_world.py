@@ -35,7 +35,7 @@ def world():
 
 def fingerprint(hash_seed):
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
-    done = subprocess.run(  # noqa: S603 - our own interpreter and text
+    done = subprocess.run(
         [sys.executable, "-c", FINGERPRINT], env=environment, capture_output=True, check=True
     )
     return done.stdout

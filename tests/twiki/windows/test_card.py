@@ -152,7 +152,7 @@ def test_the_hubs_own_reader_takes_the_card(folder):
 
 
 def test_tokens_are_counted_where_a_tokenizer_is_given(made, tmp_path):
-    from twiki.windows.dataset import DatasetWriter  # noqa: PLC0415
+    from twiki.windows.dataset import DatasetWriter
 
     def tokens(text):
         return len(text.split())

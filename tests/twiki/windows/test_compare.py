@@ -54,7 +54,7 @@ def test_only_as_many_rows_as_asked_for_are_named_but_all_are_counted(made, tmp_
 
 
 def test_settings_that_differ_are_named(made, tmp_path):
-    import msgspec  # noqa: PLC0415
+    import msgspec
 
     quality = msgspec.structs.replace(made.config.quality, object_cap=0.5)
     config = msgspec.structs.replace(made.config, quality=quality)

@@ -70,7 +70,7 @@ def test_bytes_do_not_depend_on_the_seed_of_hashes(made, tmp_path, folder):
         "rows.write(pathlib.Path(sys.argv[2]))"
     )
     conftest = os.path.join(os.path.dirname(__file__), "conftest.py")  # noqa: PTH118, PTH120
-    subprocess.run(  # noqa: S603 - this interpreter and a file of these tests
+    subprocess.run(
         [sys.executable, "-c", script, conftest, str(tmp_path / "other")],
         env={**os.environ, "PYTHONHASHSEED": "4242"},
         check=True,
