@@ -46,6 +46,15 @@ _held = msgspec.msgpack.Decoder(Held)
 _entity = msgspec.msgpack.Decoder(Entity)
 
 
+class _Depth(msgspec.Struct):
+    """Of an entity no more than this: the rest is passed over, not built."""
+
+    outline: bool = False
+
+
+_depth = msgspec.msgpack.Decoder(_Depth)
+
+
 def encode(value: object) -> bytes:
     """A record as bytes."""
     return HEAD + _encoder.encode(value)
@@ -64,6 +73,11 @@ def decode_held(data: bytes) -> Held:
 def decode_entity(data: bytes) -> Entity:
     """The entity in ``data``."""
     return _decoded(_entity, data)
+
+
+def is_outline(data: bytes) -> bool:
+    """Whether the entity in ``data`` was kept without its statements."""
+    return _decoded(_depth, data).outline
 
 
 def decode(data: bytes, kind: type[T]) -> T:

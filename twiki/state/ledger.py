@@ -114,12 +114,40 @@ def standing(
         pins: policy ``dump``: the revision of the dump for ``at`` stands, whatever its time.
     """
     usable = entries if known is None else [e for e in entries if e.epoch <= known]
-    if len(usable) == 1 and (alone := _alone(usable[0], at)) is not None:
-        return alone
     if pins:
         for entry in usable:
             if entry.boundary == at:
                 return None if entry.kind is EntryKind.ABSENT else _of(entry, entry, usable, at)
+    return _plainly(usable, at) or _by_the_rules(usable, entries, at, pins=pins)
+
+
+def _plainly(usable: Sequence[Entry], at: int) -> Standing | None:
+    """What nothing but titled revisions say, which most ledgers are; None: ask all the rules."""
+    best = last = None
+    pinned = False
+    for entry in usable:
+        if entry.kind is not EntryKind.REVISION or not entry.rev or entry.title is None:
+            return None
+        if entry.boundary is not None:
+            pinned = True
+        if entry.effective >= at:
+            continue
+        last = entry
+        if best is None or (entry.rev_ms or 0, entry.rev) > (best.rev_ms or 0, best.rev):
+            best = entry
+    if best is None or last is None:
+        return None
+    if len(usable) > 1 and any(e.parent == best.rev and e.effective < at for e in usable):
+        return None  # two edits in one second, or a clock that stepped back
+    if pinned and len({e.rev for e in usable}) < len(usable):
+        return None  # a pin repeats an event
+    return Standing(best.rev, best.rev_ms, last.title, last.namespace, best.redirect)
+
+
+def _by_the_rules(
+    usable: Sequence[Entry], entries: Sequence[Entry], at: int, *, pins: bool
+) -> Standing | None:
+    """What stands where deletions, moves, merges, imports and pins have their say."""
     # A pin repeats what an event told better: an import's own time, say.
     told = {e.rev for e in usable if e.boundary is None and e.kind is not EntryKind.DELETE}
     before = [
@@ -138,14 +166,6 @@ def standing(
         if cut.rev in candidates:
             candidates[cut.rev] = _dated(candidates[cut.rev], entries)
     return _of(_newest(candidates), None, usable, at)
-
-
-def _alone(entry: Entry, at: int) -> Standing | None:
-    """What a ledger's only entry says, where that is plain to see: most pages and entities."""
-    plain = entry.kind is EntryKind.REVISION and entry.boundary is None and entry.rev
-    if not plain or entry.effective >= at or entry.title is None:
-        return None
-    return Standing(entry.rev, entry.rev_ms, entry.title, entry.namespace, entry.redirect)
 
 
 def is_late(entry: Entry) -> bool:

@@ -5,6 +5,8 @@ state need not hold any statement (:mod:`twiki.windows.gate`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
 
 from twiki import facts
 from twiki.records import EntityAt, Fact, FactChange, FactClass
@@ -14,54 +16,79 @@ from twiki.windows.probes import Candidate
 from twiki.windows.schema import ProbeRow
 from twiki.windows.view import WindowView
 
+_AT_ONCE = 200
+"""Facts whose lacking labels are asked for together."""
+
+
+class _Found(NamedTuple):
+    """A fact of one of the classes, with what its subject was at both boundaries."""
+
+    change: FactChange
+    title: str
+    """The subject's article where the fact stands."""
+    here: EntityAt
+    """The subject at the boundary where the fact stands."""
+    there: EntityAt | None
+    """The subject at the other one."""
+
 
 def changed(view: WindowView, entities: Iterable[str]) -> Iterator[Candidate]:
     """Facts that are new at the window's end, of the entities given."""
-    for old, new in _pairs(view, entities):
-        if new is None or not _about_an_article(view, old, new):
-            continue
-        for change in _compared(view, old, new):
-            if change.fact_class in facts.CHANGED:
-                yield _candidate(view, change, old, new, view.changed)
+    found = (
+        _Found(change, title, new, old)
+        for old, new in _pairs(view, entities)
+        if new is not None and (title := _article(view, old, new)) is not None
+        for change in _compared(view, old, new)
+        if change.fact_class in facts.CHANGED
+    )
+    return _candidates(view, found, view.changed)
 
 
 def unchanged(view: WindowView, entities: Iterable[str], rate: float) -> Iterator[Candidate]:
     """Facts that stood at both boundaries and that L13's hash chose."""
-    for old, new in _pairs(view, entities):
-        if new is None or old is None or not _about_an_article(view, old, new):
-            continue
-        for change in _compared(view, old, new):
-            if change.fact_class is FactClass.UNCHANGED and facts.chosen(change.fact, rate):
-                yield _candidate(view, change, old, new, view.live)
+    found = (
+        _Found(change, title, new, old)
+        for old, new in _pairs(view, entities)
+        if new is not None and old is not None and (title := _article(view, old, new)) is not None
+        for change in _compared(view, old, new)
+        if change.fact_class is FactClass.UNCHANGED and facts.chosen(change.fact, rate)
+    )
+    return _candidates(view, found, view.live)
 
 
 def removed(view: WindowView, entities: Iterable[str]) -> Iterator[ProbeRow]:
     """Facts that are gone at the window's end, of subjects that had an article at its start."""
-    for old, new in _pairs(view, entities):
-        title = None if old is None else view.article_title(old.entity, view.start)
-        if old is None or title is None:
-            continue
-        page_id = view.state.titled(title, view.start)
-        for change in _compared(view, old, new):
-            if change.fact_class is not FactClass.REMOVED:
-                continue
-            fact = change.fact
-            yield removed_row(
-                change,
-                view.window,
-                page_title=title,
-                page_id=page_id,
-                labels=(
-                    view.label(fact.subject) or view.label_of(old.entity) or "",
-                    view.fetched_label(fact.relation) or "",
-                    _object_text(view.fetched_label, fact, fact.object) or "",
-                ),
-                previous_labels=_labels(view.fetched_label, change, change.previous_objects),
-                object_labels=_labels(view.fetched_label, change, change.all_objects),
-                old_rev=old.rev_id,
-                new_rev=None if new is None else new.rev_id,
-                changed_at=None if new is None else new.rev_dt,
-            )
+    found = (
+        _Found(change, title, old, new)
+        for old, new in _pairs(view, entities)
+        if old is not None and (title := view.article_title(old.entity, view.start)) is not None
+        for change in _compared(view, old, new)
+        if change.fact_class is FactClass.REMOVED
+    )
+    while part := list(islice(found, _AT_ONCE)):
+        view.fetch_labels(ident for each in part for ident in _named(each.change))
+        yield from (_removed_row(view, each) for each in part)
+
+
+def _removed_row(view: WindowView, found: _Found) -> ProbeRow:
+    change, title, old, new = found
+    fact = change.fact
+    return removed_row(
+        change,
+        view.window,
+        page_title=title,
+        page_id=view.state.titled(title, view.start),
+        labels=(
+            view.label(fact.subject) or view.label_of(old.entity) or "",
+            view.fetched_label(fact.relation) or "",
+            _object_text(view.fetched_label, fact, fact.object) or "",
+        ),
+        previous_labels=_labels(view.fetched_label, change, change.previous_objects),
+        object_labels=_labels(view.fetched_label, change, change.all_objects),
+        old_rev=old.rev_id,
+        new_rev=None if new is None else new.rev_id,
+        changed_at=None if new is None else new.rev_dt,
+    )
 
 
 Label = Callable[[str], str | None]
@@ -101,14 +128,13 @@ def _pairs(
             yield old, new
 
 
-def _about_an_article(view: WindowView, old: EntityAt | None, new: EntityAt) -> bool:
-    """Whether the subject has an article at the end, and what it said is known."""
-    if view.article_title(new.entity, view.end) is None:
-        return False
-    if new.entity.outline or (old is not None and old.entity.outline):
+def _article(view: WindowView, old: EntityAt | None, new: EntityAt) -> str | None:
+    """The subject's article at the end; None where it has none, or what it said is not known."""
+    title = view.article_title(new.entity, view.end)
+    if title is not None and (new.entity.outline or (old is not None and old.entity.outline)):
         view.unread[new.entity.id] = Missing.NEEDED
-        return False
-    return True
+        return None
+    return title
 
 
 def _compared(view: WindowView, old: EntityAt | None, new: EntityAt | None) -> list[FactChange]:
@@ -119,26 +145,44 @@ def _compared(view: WindowView, old: EntityAt | None, new: EntityAt | None) -> l
     )
 
 
-def _candidate(
-    view: WindowView,
-    change: FactChange,
-    old: EntityAt | None,
-    new: EntityAt,
-    article: Callable[[str], object],
-) -> Candidate:
-    """The candidate; a label that the state lacks is asked for where ``article`` is there."""
-    fact, title = change.fact, view.article_title(new.entity, view.end)
-    label: Label = view.label
-    relation, obj = label(fact.relation), _object_text(label, fact, fact.object)
-    lacks = relation is None or obj is None
-    if lacks and view.fetches and title is not None and article(title) is not None:
-        label = view.fetched_label
-        relation, obj = label(fact.relation), _object_text(label, fact, fact.object)
+def _candidates(
+    view: WindowView, found: Iterator[_Found], article: Callable[[str], object]
+) -> Iterator[Candidate]:
+    """The candidates; labels that the state lacks are asked for where ``article`` is there."""
+    while part := list(islice(found, _AT_ONCE)):
+        waiting = [view.fetches and _waits(view, each, article) for each in part]
+        chosen = (each for each, waits in zip(part, waiting, strict=True) if waits)
+        view.fetch_labels(ident for each in chosen for ident in _named(each.change))
+        for each, waits in zip(part, waiting, strict=True):
+            yield _candidate(view, each, view.fetched_label if waits else view.label)
+
+
+def _waits(view: WindowView, found: _Found, article: Callable[[str], object]) -> bool:
+    """Whether nothing but a label keeps the fact from being held against its article."""
+    fact = found.change.fact
+    if view.label(fact.relation) and _object_text(view.label, fact, fact.object):
+        return False
+    return article(found.title) is not None
+
+
+def _named(change: FactChange) -> Iterator[str]:
+    """Ids of entities whose labels a row shows."""
+    fact = change.fact
+    yield fact.relation
+    if fact.is_entity:
+        yield from (fact.object, *change.previous_objects, *change.all_objects)
+    elif fact.unit is not None:
+        yield fact.unit
+
+
+def _candidate(view: WindowView, found: _Found, label: Label) -> Candidate:
+    change, title, new, old = found
+    fact = change.fact
     return Candidate(
         change=change,
         subject=view.label_of(new.entity),
-        relation=relation,
-        object=obj,
+        relation=label(fact.relation),
+        object=_object_text(label, fact, fact.object),
         sitelink=title,
         old_rev=None if old is None else old.rev_id,
         new_rev=new.rev_id,

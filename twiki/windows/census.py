@@ -91,10 +91,10 @@ class Census:
     def known(self, key: Id, rev: int) -> bool:
         """Whether a revision of the dump needs no look: it is what the ledger says."""
         held = self.engine.store.held(key)
-        stood = None if held is None else standing(held.entries, self._end)
-        if held is None or stood is None or stood.rev != rev or rev in held.needs:
+        if held is None or rev in held.needs:
             return False
-        if not stood.known or stood.title is None:
+        stood = standing(held.entries, self._end)
+        if stood is None or stood.rev != rev or not stood.known or stood.title is None:
             return False
         self._seen.add(key)
         self._confirmed += 1

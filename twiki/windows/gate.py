@@ -42,7 +42,7 @@ class Gate:
         if held is None or not held.revs:
             return True
         data = self._store.content(entity.id, held.revs[-1])
-        return data is not None and codec.decode_entity(data).outline
+        return data is not None and codec.is_outline(data)
 
 
 def take_page_props(engine: Engine, dumps: Iterable[Path], boundary: int) -> int:

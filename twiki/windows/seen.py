@@ -6,7 +6,10 @@ _GROW = 1 << 16
 
 
 class Seen:
-    """Page ids, and entity ids by letter and number; whatever else is kept as it is."""
+    """Page ids, and entity ids by letter and number; whatever else is kept as it is.
+
+    It is asked for every line of a dump and for every record of the state.
+    """
 
     def __init__(self) -> None:
         self._bits: dict[str, bytearray] = {}
@@ -14,34 +17,38 @@ class Seen:
 
     def add(self, key: Id) -> None:
         """Put ``key`` into the set."""
-        family, number = _split(key)
-        if number is None:
+        if isinstance(key, str):
+            family, digits = key[:1], key[1:]
+            number = int(digits) if _is_number(digits) else _LARGEST
+        else:
+            family, number = "", key
+        if number >= _LARGEST:
             self._odd.add(key)
             return
         bits = self._bits.get(family)
         if bits is None:
             bits = self._bits[family] = bytearray(_GROW)
-        if number >> 3 >= len(bits):
-            bits.extend(bytes((number >> 3) - len(bits) + _GROW))
-        bits[number >> 3] |= 1 << (number & 7)
+        place = number >> 3
+        if place >= len(bits):
+            bits.extend(bytes(place - len(bits) + _GROW))
+        bits[place] |= 1 << (number & 7)
 
     def __contains__(self, key: Id) -> bool:
-        family, number = _split(key)
-        if number is None:
+        if isinstance(key, str):
+            family, digits = key[:1], key[1:]
+            number = int(digits) if _is_number(digits) else _LARGEST
+        else:
+            family, number = "", key
+        if number >= _LARGEST:
             return key in self._odd
         bits = self._bits.get(family, b"")
-        return number >> 3 < len(bits) and bool(bits[number >> 3] & 1 << (number & 7))
+        place = number >> 3
+        return place < len(bits) and bits[place] >> (number & 7) & 1 == 1
 
 
 _LARGEST = 1 << 32
 """Above this an id would cost more memory in bits than as itself."""
 
 
-def _split(key: Id) -> tuple[str, int | None]:
-    if isinstance(key, int):
-        return "", key if key < _LARGEST else None
-    digits = key[1:]
-    if not (digits.isdecimal() and digits.isascii()) or digits.startswith("0"):
-        return key[:1], None
-    number = int(digits)
-    return key[:1], number if number < _LARGEST else None
+def _is_number(digits: str) -> bool:
+    return digits.isdecimal() and digits.isascii() and digits[0] != "0"

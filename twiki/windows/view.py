@@ -5,7 +5,7 @@ memory does not grow with the wiki.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Protocol
@@ -34,10 +34,12 @@ _LONGEST_CHAIN = 20
 
 
 class EarlierRevisions(Protocol):
-    """Where the last revision of an entity before a time can be had; else no Revision comes."""
+    """Where the last revisions of entities before a time can be had; else no Revision comes."""
 
-    def revision_before(self, wiki: str, time: datetime, *, title: str) -> object:
-        """The last revision of the page ``title`` of ``wiki`` before ``time``."""
+    def revisions_before(
+        self, wiki: str, time: datetime, titles: Sequence[str]
+    ) -> Sequence[object]:
+        """The last revision of each page of ``wiki`` before ``time``, in order."""
 
 
 class WindowView:
@@ -59,12 +61,14 @@ class WindowView:
         self.unread: dict[str, Missing] = {}
         """Entities of which a content could not be had at one of the boundaries."""
         self._earlier = earlier
+        self._told: dict[str, str | None] = {}
+        """Labels that were asked for; None: there is none."""
         self.start, self.end = to_ms(window.start), to_ms(window.end)
         self.clean = state.context.clean
         self.changed = lru_cache(_ARTICLES_CACHED)(self._changed)
         self.live = lru_cache(_ARTICLES_CACHED)(self._live)
         self.label = lru_cache(_ENTITIES_CACHED)(self._label)
-        self.fetched_label = lru_cache(_ENTITIES_CACHED)(self._fetched_label)
+        self._is_known = lru_cache(_ENTITIES_CACHED)(self._known)
         self.redirect = lru_cache(_ENTITIES_CACHED)(self._redirect)
 
     # --- articles: the protocol of twiki.windows.probes.Articles ---
@@ -159,32 +163,60 @@ class WindowView:
         """Whether labels can be had that the state does not hold."""
         return self._earlier is not None
 
-    def _fetched_label(self, entity_id: str) -> str | None:
+    def fetched_label(self, entity_id: str) -> str | None:
         """The label, of an entity that the state lacks from its last revision before the end."""
         target = self.redirect(entity_id)
         if self._earlier is None or self._is_known(target):
             return self.label(entity_id)
-        for _ in range(_LONGEST_CHAIN):
-            found = self._before_end(self._earlier, target)
-            if found is None or found.redirect is None:
-                label = None if found is None else self.label_of(found)
-                self.fetched["found" if label else "absent"] += 1
-                return label
-            target = found.redirect
-        return None
+        if target not in self._told:
+            self.fetch_labels([target])
+        return self._told[target]
 
-    def _is_known(self, entity_id: str) -> bool:
+    def fetch_labels(self, entity_ids: Iterable[str]) -> None:
+        """Ask for the labels of those that the state lacks, all at once."""
+        if self._earlier is None:
+            return
+        asked = {self.redirect(each) for each in entity_ids}
+        waiting = {e: e for e in asked if e not in self._told and not self._is_known(e)}
+        for _ in range(_LONGEST_CHAIN):
+            if not waiting:
+                return
+            found = self._before_end(self._earlier, sorted({*waiting.values()}))
+            merged = {}
+            for entity_id, target in waiting.items():
+                entity = found[target]
+                if entity is not None and entity.redirect is not None:
+                    merged[entity_id] = entity.redirect
+                else:
+                    self._tell(entity_id, None if entity is None else self.label_of(entity))
+            waiting = merged
+        for entity_id in waiting:
+            self._tell(entity_id, None)
+
+    def _tell(self, entity_id: str, label: str | None) -> None:
+        self.fetched["found" if label else "absent"] += 1
+        if len(self._told) >= _ENTITIES_CACHED:
+            del self._told[next(iter(self._told))]
+        self._told[entity_id] = label
+
+    def _known(self, entity_id: str) -> bool:
         """Whether the state can say what the entity was at the end: also that it was deleted."""
         if self.state.store.held(entity_id) is None:
             return False
         return not isinstance(self.state.entity(entity_id, self.end), Missing)
 
-    def _before_end(self, earlier: EarlierRevisions, entity_id: str) -> Entity | None:
+    def _before_end(
+        self, earlier: EarlierRevisions, entity_ids: Sequence[str]
+    ) -> dict[str, Entity | None]:
         context = self.state.context
-        title = f"Property:{entity_id}" if entity_id.startswith("P") else entity_id
-        told = earlier.revision_before(context.repository, self.window.end, title=title)
+        titles = [f"Property:{one}" if one.startswith("P") else one for one in entity_ids]
+        told = earlier.revisions_before(context.repository, self.window.end, titles)
+        return dict(zip(entity_ids, map(self._decoded, told), strict=True))
+
+    def _decoded(self, told: object) -> Entity | None:
         if not isinstance(told, Revision) or told.content is None:
             return None
+        context = self.state.context
         try:
             return wikibase.decode(
                 told.content, wiki=context.wiki, languages=context.languages, claims=False

@@ -1,10 +1,12 @@
 """Laws of the ledger: a set, read alike whatever came first; folding forgets only what is over."""
 
+import pytest
 from histories import entry
 from hypothesis import given
 from hypothesis import strategies as st
 
 from twiki.state import codec
+from twiki.state import ledger as ledgers
 from twiki.state.ledger import (
     FOREVER,
     EntryKind,
@@ -49,6 +51,19 @@ def entries(draw):
 
 
 LEDGERS = st.lists(entries(), max_size=8)
+REVISIONS = st.builds(
+    entry,
+    st.just(EntryKind.REVISION),
+    TIMES,
+    REVS,
+    parent=st.none() | st.integers(0, 6),
+    rev_ms=st.none() | TIMES,
+    title=st.sampled_from(["A", "B"]),
+    namespace=st.just(0),
+    boundary=st.sampled_from([None, None, 60]),
+    epoch=st.sampled_from([0, 0, 30, 60]),
+)
+"""What the ledgers of most pages and entities are made of."""
 
 
 def readings(ledger):
@@ -76,6 +91,15 @@ def test_union_is_idempotent(a):
     once = union((), a)
     assert union(once, a) == once
     assert union(once, once) == once
+
+
+@given(st.lists(entries(), max_size=8) | st.lists(REVISIONS, min_size=1, max_size=4))
+def test_the_short_way_for_plain_ledgers_says_what_all_the_rules_say(told):
+    ledger = union((), told)
+    short = readings(ledger)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ledgers, "_plainly", lambda _usable, _at: None)
+        assert readings(ledger) == short
 
 
 @given(LEDGERS, entries())
