@@ -15,7 +15,7 @@ from stream import metrics as names
 from stream.api import Client, Unavailable
 from stream.clock import Clock
 from stream.entity_data import EntityReader, Wanted, entity_id_of
-from stream.fetchplan import parts
+from stream.fetchplan import parts, title_batches
 from stream.found import Failure, Fetched, Found, Lost
 from stream.metrics import Metrics
 from stream.revisions import RevisionReader
@@ -106,6 +106,21 @@ class Contents:
             return self._with_entities({told.rev_id: told})[told.rev_id]
         return told
 
+    def all_before(self, wiki: str, time: datetime, titles: Iterable[str]) -> dict[str, Fetched]:
+        """The last revision of each page before ``time``, with its content as it is stored.
+
+        The API lists the history of one page a request. A page that nobody has edited since
+        needs no history, so all are asked for in batches first, and one by one what is younger.
+        """
+        reader = self._texts[wiki]
+        told = self.by_title(wiki, title_batches(dict.fromkeys(titles), self.batch)).result()
+
+        def earlier(asked: Sequence[str]) -> dict[str, Fetched]:
+            return {title: reader.before(time, title=title) for title in asked}
+
+        younger = [title for title, got in told.items() if _may_have_earlier(got, time)]
+        return told | Jobs(self._start(earlier, [one], "earlier") for one in younger).result()
+
     def close(self) -> None:
         """Let requests under way end, start no more."""
         self._pool.shutdown(cancel_futures=True)
@@ -169,3 +184,10 @@ class Contents:
             parent_rev_id=None,
             rev_dt=None,
         )
+
+
+def _may_have_earlier(current: Fetched, time: datetime) -> bool:
+    """Whether what stood before ``time`` is still to be asked for."""
+    if isinstance(current, Found):
+        return current.rev_dt is None or current.rev_dt >= time
+    return current.reason in (Failure.REFUSED, Failure.TEXT_MISSING, Failure.BAD_ANSWER)

@@ -113,6 +113,14 @@ class Hydrator:
         told = self._contents.before(wiki, time, page_id=page_id, title=title)
         return self._result(wiki, told, None, title)
 
+    def revisions_before(self, wiki: str, time: datetime, titles: Sequence[str]) -> list[Result]:
+        """The last revisions of pages or entities before ``time``, in order, as they are stored.
+
+        For labels: stored entity JSON lacks data types.
+        """
+        told = self._contents.all_before(wiki, time, titles)
+        return [self._result(wiki, told[title], None, title) for title in titles]
+
     def current(self, wiki: str, titles: Sequence[str]) -> list[Result]:
         """The current revisions of pages or entities by title, in order (reconcile queue)."""
         told: dict[str, Fetched]

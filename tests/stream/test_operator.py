@@ -36,8 +36,8 @@ MONTHS = (OCTOBER, NOVEMBER, DECEMBER, DECEMBER + 31 * DAY)
 
 
 class Contents(NoContents):
-    def revision_before(self, *_asked, **_named):
-        return None
+    def revisions_before(self, _wiki, _time, titles):
+        return [None for _ in titles]
 
 
 class Dumps:

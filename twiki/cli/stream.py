@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stream.settings import Settings
     from twiki.engine import Engine
     from twiki.records import Window
+    from twiki.windows.view import EarlierRevisions
 
 _MARGIN = timedelta(minutes=10)
 _CHUNK = 200
@@ -91,7 +92,6 @@ def stream(
         exporter = Exporter(engine, state / FEED)
         show = stack.enter_context(status_line(engine, None if replay else clock))
         tell = Telling(metrics, state / FILE, clock)
-        windows = _Windows(engine, chosen, config, datasets)
 
         def committed() -> None:
             exporter.run()
@@ -100,9 +100,12 @@ def stream(
 
         contents: Contents = NoContents()
         beside: Live | None = None
+        labels: EarlierRevisions | None = None
         if replay is None:
             contents = source_api = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
             beside = live(source_api, chosen, now=healing.moment_of(engine, chosen, clock))
+            labels = source_api
+        windows = _Windows(engine, chosen, config, datasets, labels)
         embedded = Embedded(
             engine,
             chosen,
@@ -139,7 +142,12 @@ class _Windows:
     """What happens when a window closes: a line, a dataset, a training."""
 
     def __init__(
-        self, engine: "Engine", chosen: "Settings", config: Path | None, datasets: Path | None
+        self,
+        engine: "Engine",
+        chosen: "Settings",
+        config: Path | None,
+        datasets: Path | None,
+        labels: "EarlierRevisions | None",
     ) -> None:
         self.closed: list[str] = []
         self.trainings: list[subprocess.Popen[bytes]] = []
@@ -147,16 +155,19 @@ class _Windows:
         self._chosen = chosen
         self._config = config
         self._datasets = datasets
+        self._labels = labels
 
     def announce(self, window: "Window") -> None:
         """Tell that a window closed, cut it and train on it where that is asked for."""
+        from twiki.windows.cut import Beside
         from twiki.windows.publishing import cut_closed
 
         self.closed.append(window.name)
         say(f"window {window.name} closed")
         if self._datasets is None:
             return
-        folder = cut_closed(self._engine, window, self._datasets).folder
+        beside = Beside(labels=self._labels)
+        folder = cut_closed(self._engine, window, self._datasets, beside=beside).folder
         say(f"  {folder}")
         process = training.start(self._chosen, self._config, "cut", folder)
         if process is not None:

@@ -126,10 +126,12 @@ class Earlier:
         self.entities = entities
         self.asked = []
 
-    def revision_before(self, wiki, time, *, title):
+    def revisions_before(self, wiki, time, titles):
         assert (wiki, time) == (CONFIG.wiki.repository, DECEMBER)
-        self.asked.append(title)
-        ident = title.removeprefix("Property:")
+        self.asked.append(list(titles))
+        return [self._revision(title.removeprefix("Property:")) for title in titles]
+
+    def _revision(self, ident):
         content = self.entities.get(ident)
         return None if content is None else entity_edit(at(10, 1), 1, ident, content)
 
@@ -141,8 +143,8 @@ def test_a_label_that_lacks_is_read_from_before_the_windows_end(tmp_path):
     (probe,) = dataset.rows(Part.PROBES_CHANGED)
     assert (probe.relation, probe.object) == ("seat", "Ghent")
     assert report.labels_fetched == {"absent": 2, "found": 2}
-    asked = ["Property:P31", "Property:P36", "Q515", "Q9", "Q90"]
-    assert sorted(earlier.asked) == asked  # P31 and Q515: the Unchanged fact
+    # All labels of a class of facts at once; P31 and Q515 are the Unchanged fact's.
+    assert earlier.asked == [["Property:P36", "Q9"], ["Q90"], ["Property:P31", "Q515"]]
 
 
 def test_labels_are_asked_for_only_where_an_article_waits_for_them(tmp_path):
