@@ -44,7 +44,7 @@ def bootstrap(
     --entities wikidata-20261102-all.json.gz --as-of 2026-11-01 --state state
 
     With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
-    "outlines", "not_entities"}
+    "outlines", "not_entities", "damaged_lines", "damaged": [place, …]}
     """
     from twiki.cli.sources import described, totals
     from twiki.dumps import layout
@@ -64,5 +64,7 @@ def bootstrap(
         engine = Engine.open(store, chosen, as_of=boundary)
         done = core.bootstrap(engine, files, items, page_props=page_props or (), progress=progress)
     say(f"{done.pages:,} pages ({done.redirects:,} redirects), {done.entities:,} entities")
+    for place in done.damaged:
+        say(f"passed over: {place}")
     if as_json:
         give(done)

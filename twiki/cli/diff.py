@@ -105,5 +105,7 @@ def diff(
     finally:
         shutil.rmtree(work, ignore_errors=True)
     say(f"{made.folder}: {made.counts['sentences']:,} diff sentences")
+    for place in report.damaged:
+        say(f"passed over: {place}")
     if as_json:
         give({**msgspec.to_builtins(made, enc_hook=str), "reconcile": report.report()})

@@ -205,7 +205,8 @@ def reconcile(
 
     With --json: {"window", "version", "folder", "counts", "pages_touched", "unread",
     "labels_fetched", "reconcile": {"policy", "pages": {"in_dump", "had", "completeness",
-    "classes", …}, "entities": {…}}}
+    "classes", …}, "entities": {…},
+    "damaged_lines", "damaged": [place, …]}}
     """
     import msgspec
 
@@ -259,6 +260,8 @@ def reconcile(
             )
     pages = report.pages
     say(f"{cut_report.folder}: {pages.had:,} of {pages.in_dump:,} pages of the dump were known")
+    for place in report.damaged:
+        say(f"passed over: {place}")
     trained = training.start(chosen, config, "reconciled", cut_report.folder)
     if as_json:
         told: dict[str, Any] = msgspec.to_builtins(cut_report, enc_hook=str)

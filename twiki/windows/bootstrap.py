@@ -39,6 +39,9 @@ class Bootstrapped(msgspec.Struct, kw_only=True):
     """Entities without an article, of which this run kept the labels alone."""
     not_entities: int = 0
     """Lexemes and the like."""
+    damaged_lines: int = 0
+    damaged: list[str] = []
+    """The first of them: file, byte offset and reason."""
 
 
 def bootstrap(
@@ -55,7 +58,8 @@ def bootstrap(
     of entities that carry no link to one.
 
     Raises:
-        DumpError: a file is of another wiki, before anything changes; or damaged.
+        DumpError: a file is of another wiki or of a day before the boundary, before anything
+            changes; or damaged.
         StateError: the state has gone on since: a window of it has closed.
     """
     if engine.progress.closed:
@@ -63,7 +67,8 @@ def bootstrap(
             "this state has closed a window since it began: bootstrap an empty folder instead"
         )
     articles, entities = list(articles), list(entities)
-    fitting.check(engine.config.wiki.name, articles, entities)
+    boundary = from_ms(engine.progress.first)
+    fitting.check(engine.config.wiki.name, articles, entities, boundary=boundary)
     done = Bootstrapped()
     for path in articles:
         _pages(engine, path, done, progress)
@@ -133,3 +138,5 @@ def _entities(engine: Engine, path: Path, done: Bootstrapped, progress: Progress
             engine.apply(revision, entity.id)
             if number % _COMMIT_EVERY == 0:
                 engine.commit()
+        done.damaged_lines += dump.damaged_lines
+        done.damaged += fitting.damaged(dump)

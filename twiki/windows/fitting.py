@@ -55,6 +55,11 @@ def check(
             )
 
 
+def damaged(dump: entity_dumps.EntityDump) -> list[str]:
+    """The first lines of a dump that are no entity, for people: file, byte offset, reason."""
+    return [f"{dump.path.name}: byte {one.offset:,}: {one.reason}" for one in dump.damaged]
+
+
 def day_of(path: Path) -> datetime | None:
     """The day in a dump's file name (``enwiki-20261101-…``), else that its folder is named by."""
     folder = path.resolve().parent.name

@@ -20,6 +20,7 @@ import msgspec
 
 from twiki.dumps import entities as entity_dumps
 from twiki.dumps import xml
+from twiki.dumps.entities import EntityDump
 from twiki.dumps.revisions import of_entity, of_page
 from twiki.engine import Engine
 from twiki.records import Policy, Window
@@ -42,11 +43,15 @@ class Reconciled(msgspec.Struct, kw_only=True):
     entities: Tally
     fetch: list[tuple[Id, int]] = []
     """Revisions to be fetched by id, since the boundary's is not known (policy boundary)."""
+    damaged_lines: int = 0
+    damaged: list[str] = []
+    """Lines of entity dumps that are no entity, the first of them: file, byte offset, reason."""
 
     def report(self) -> dict[str, object]:
         """The report as JSON values."""
         parts = {"pages": self.pages, "entities": self.entities}
         report: dict[str, object] = {"window": self.window, "policy": str(self.policy)}
+        report |= {"damaged_lines": self.damaged_lines, "damaged": self.damaged}
         for name, tally in parts.items():
             report[name] = {**msgspec.to_builtins(tally), "completeness": tally.completeness}
         return report
@@ -79,8 +84,7 @@ def reconcile(
         pages.absent(progress)
     take_page_props(engine, page_props, to_ms(window.end))
     items = Census(engine, window, policy, articles=False)
-    for path in entities:
-        _read_entities(items, path, progress)
+    read = [_read_entities(items, path, progress) for path in entities]
     if entities:
         items.absent(progress)
     engine.progress.reconciled[to_ms(window.start)] = str(policy)
@@ -92,6 +96,8 @@ def reconcile(
         pages=pages.tally(),
         entities=items.tally(),
         fetch=pages.fetch,
+        damaged_lines=sum(dump.damaged_lines for dump in read),
+        damaged=[place for dump in read for place in fitting.damaged(dump)],
     )
 
 
@@ -130,7 +136,7 @@ def _read_pages(census: Census, path: Path, progress: Progress) -> None:
                 census.take(page.page_id, of_page(wiki, page, newest, boundary=boundary))
 
 
-def _read_entities(census: Census, path: Path, progress: Progress) -> None:
+def _read_entities(census: Census, path: Path, progress: Progress) -> EntityDump:
     engine = census.engine
     gate = Gate(engine, to_ms(census.boundary))
     with entity_dumps.open(path) as dump:
@@ -147,3 +153,4 @@ def _read_entities(census: Census, path: Path, progress: Progress) -> None:
                 outline=gate.outline(entity),
             )
             census.take(entity.id, revision)
+    return dump
