@@ -1,4 +1,6 @@
+import re
 import tomllib
+from collections import Counter
 from importlib import resources
 
 from twiki.records import Entity, Fact
@@ -44,12 +46,29 @@ def test_an_object_is_of_the_kind_of_its_entity_or_data_type():
         assert object_kind(literal, None) == expected
 
 
-def test_no_class_stands_twice_in_the_table():
+def rows():
+    """(kind, what stands between two dots) of the table as it is written."""
     text = resources.files("twiki.windows").joinpath("kinds.toml").read_text("utf-8")
-    listed = [
-        each.split()[0] for classes in tomllib.loads(text).values() for each in classes.split("·")
-    ]
+    for name, classes in tomllib.loads(text).items():
+        for each in classes.split("·"):
+            yield name, each.strip()
+
+
+def test_every_class_is_an_id_with_its_name():
+    assert [row for _, row in rows() if not re.fullmatch(r"Q[1-9]\d* \S.*\S", row)] == []
+    names = [row.partition(" ")[2] for _, row in rows()]
+    assert len(names) == len(set(names))
+
+
+def test_no_class_stands_twice_in_the_table():
+    listed = [row.split()[0] for _, row in rows()]
     assert len(listed) == len(set(listed)) == len(table())
+    assert table() == {row.split()[0]: name for name, row in rows()}
+
+
+def test_every_kind_has_its_classes():
+    counts = Counter(table().values())
+    assert min(counts.values()) >= 10
     assert order() == ("person", "taxon", "event", "work", "organisation", "place", "other")
 
 

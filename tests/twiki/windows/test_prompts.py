@@ -38,6 +38,16 @@ def test_a_template_has_one_subject_and_a_known_kind(relation, template):
     assert template.cloze.split() == template.cloze.split(" ")
 
 
+def test_no_wording_is_that_of_two_properties():
+    clozes = [template.cloze for template in prompts.table().values()]
+    assert [each for each in set(clozes) if clozes.count(each) > 1] == []
+
+
+@pytest.mark.parametrize("relation", ["P569", "P570", "P577", "P1082", "P2044", "P2048", "P1476"])
+def test_a_property_of_literals_says_which_kind_they_are(relation):
+    assert prompts.table()[relation].kind in {"time", "quantity", "text"}
+
+
 def test_properties_stand_in_order_and_once():
     text = resources.files("twiki.windows").joinpath("prompts.toml").read_text("utf-8")
     numbers = [int(relation[1:]) for relation in tomllib.loads(text)]
