@@ -193,7 +193,7 @@ class Engine:
     def _forget(self, start: int) -> None:
         """Drop a released window's indexes and outbox; pages are folded when next touched."""
         del self.progress.reconciled[start]
-        for family in (layout.TOUCHED, layout.OUTBOX, layout.ARTICLE):
+        for family in (layout.TOUCHED, layout.OUTBOX, layout.ARTICLE, layout.MERGED):
             for key, _ in self.store.kv.scan(family + layout.number(start)):
                 self.batch.delete(key)
         for key, value in self.store.kv.scan(layout.LATE):

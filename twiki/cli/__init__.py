@@ -35,7 +35,7 @@ TOPICS = (
     "doctor",
     "bench",
 )
-MANY_VALUES = ("--articles", "--entities")
+MANY_VALUES = ("--articles", "--entities", "--page-props", "--redirects")
 """Options that take several values in a row, as if each had the option's name before it."""
 _INTERRUPTED = 130
 

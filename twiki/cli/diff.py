@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from twiki.cli.common import Config, Json, counting, give, opened, say, settings
-from twiki.cli.window import AllowEmpty, Corpus, Tokens
+from twiki.cli.window import AllowEmpty, Corpus, Redirects, Tokens
 
 _PAIR = 2
 
@@ -34,6 +34,7 @@ def diff(
         list[Path] | None,
         typer.Option("--page-props", help="page_props.sql.gz: the older, the newer; for links."),
     ] = None,
+    redirects: Redirects = None,
     namespaces: Annotated[
         str | None, typer.Option(help="'all': every namespace holds articles.")
     ] = None,
@@ -98,6 +99,7 @@ def diff(
                 sources=sources,
                 older=old[1],
                 page_props=props[1:],
+                redirects=redirects or (),
                 beside=beside(corpus, tokenizer, empty=allow_empty_probes),
                 progress=progress,
                 source="dump pair",

@@ -22,6 +22,13 @@ Corpus = Annotated[
 Tokens = Annotated[
     str | None, typer.Option("--tokenizer", help="Count tokens: a folder, or a name on the hub.")
 ]
+Redirects = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--redirects",
+        help="The repository's page.sql.gz and redirect.sql.gz: items that were merged.",
+    ),
+]
 AllowEmpty = Annotated[
     bool,
     typer.Option("--allow-empty-probes", help="Facts of which none became a probe are no error."),
@@ -184,6 +191,7 @@ def reconcile(
         list[Path] | None,
         typer.Option("--page-props", help="page_props.sql.gz: articles of entities without link."),
     ] = None,
+    redirects: Redirects = None,
     datasets: Datasets = DATASETS,
     policy: Annotated[
         str | None, typer.Option(help="boundary or dump: which text stands for the boundary.")
@@ -213,9 +221,12 @@ def reconcile(
     from twiki.cli.sources import beside, contents_for, described, totals
     from twiki.dumps import layout
     from twiki.engine import Engine, find_window, reading
+    from twiki.errors import UsageError
     from twiki.records import Policy
     from twiki.windows.publishing import reconcile_and_cut
 
+    if kafka and (page_props or redirects):
+        raise UsageError("--page-props and --redirects go with a state folder, not with --kafka")
     chosen = settings(config, windows__policy=policy)
     files = layout.expand(articles)
     items = layout.expand(entities or [], "entities")
@@ -253,6 +264,7 @@ def reconcile(
                 sources=sources,
                 contents=contents,
                 page_props=page_props or (),
+                redirects=redirects or (),
                 beside=beside(
                     corpus, tokenizer, contents if fetch else None, empty=allow_empty_probes
                 ),

@@ -13,6 +13,7 @@ as the numbers do::
     h <hash:8> <page:8>             index: articles in the order of their hash (nondiff)
     u <id>                          index: entities with a sampled fact (L13)
     q <boundary:8> <id>             the entity's page by page_props of that boundary: <page:8>
+    g <boundary:8> <id>             the item it was merged into by the redirects of that boundary
     n p <page:8> <rev:8>            a text to be fetched by id
     n e <id> 00 <rev:8>             an entity revision to be fetched by id
     o <window start:8> <seq:8>      outbox: diff sentences and facts as they happened
@@ -31,7 +32,7 @@ from hashlib import blake2b
 PAGE, TEXT, ENTITY, CONTENT = b"p", b"t", b"e", b"c"
 TOUCHED, TITLE, HASH, SAMPLED, NEED, ARTICLE = b"w", b"i", b"h", b"u", b"n", b"q"
 OUTBOX, DEAD, LATE, META = b"o", b"d", b"l", b"m"
-SIDE, REREAD, HIDDEN = b"s", b"r", b"x"
+SIDE, REREAD, HIDDEN, MERGED = b"s", b"r", b"x", b"g"
 
 Id = int | str
 """A page id or an entity id."""
@@ -67,6 +68,11 @@ def touched(window_ms: int, key: Id) -> bytes:
 def article(boundary_ms: int, entity_id: str) -> bytes:
     """Where the page is that ``page_props`` names for an entity at a boundary."""
     return ARTICLE + number(boundary_ms) + entity_id.encode()
+
+
+def merged(boundary_ms: int, entity_id: str) -> bytes:
+    """Where the item is that an entity was merged into, by the redirects of a boundary."""
+    return MERGED + number(boundary_ms) + entity_id.encode()
 
 
 def title(text: str, page_id: int) -> bytes:

@@ -16,6 +16,7 @@ KINDS = {
     layout.HASH: "articles by hash",
     layout.SAMPLED: "sampled entities",
     layout.ARTICLE: "articles by page_props",
+    layout.MERGED: "merged items by redirects",
     layout.NEED: "texts to fetch",
     layout.OUTBOX: "outbox",
     layout.DEAD: "dead letters",

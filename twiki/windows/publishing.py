@@ -11,6 +11,7 @@ from twiki.times import to_ms
 from twiki.windows.cut import NOTHING, Beside, CutReport, cut
 from twiki.windows.dataset import Run
 from twiki.windows.gate import supply
+from twiki.windows.merges import take_redirects
 from twiki.windows.reconcile import Progress, Reconciled, reconcile
 
 RECONCILED = "reconciled with the dump"
@@ -55,6 +56,7 @@ def reconcile_and_cut(
     beside: Beside = NOTHING,
     older: Sequence[Path] = (),
     page_props: Sequence[Path] = (),
+    redirects: Sequence[Path] = (),
     progress: Progress = _silent,
     source: str = "stream",
 ) -> tuple[Reconciled, CutReport]:
@@ -65,11 +67,13 @@ def reconcile_and_cut(
         sources: the dumps, for the manifest.
         beside: what the cut may use beside the state.
         page_props: SQL dumps of the window's end: articles of entities that carry no link.
+        redirects: the repository's tables of the window's end: see :mod:`twiki.windows.merges`.
         older: entity dumps of the window's start: what an entity that got an article said before.
 
     Raises:
         DumpError: a dump is damaged.
     """
+    take_redirects(engine, redirects, to_ms(window.end))
     report = reconcile(
         engine, window, articles, entities, policy=policy, page_props=page_props, progress=progress
     )

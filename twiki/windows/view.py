@@ -22,6 +22,7 @@ from twiki.records import (
     Revision,
     Window,
 )
+from twiki.state import layout
 from twiki.state.asof import AsOf, Missing, Reading
 from twiki.state.codec import decode_entity
 from twiki.times import to_ms
@@ -147,11 +148,19 @@ class WindowView:
         """The item that ``entity_id`` had been merged into by the end; itself when none."""
         target = entity_id
         for _ in range(_LONGEST_CHAIN):
-            found = self.entity(target, self.end)
-            if found is None or found.entity.redirect is None:
+            following = self._leads_to(target)
+            if following is None:
                 return target
-            target = found.entity.redirect
+            target = following
         return entity_id
+
+    def _leads_to(self, entity_id: str) -> str | None:
+        """Where a redirect leads: by its content, else by the repository's table of redirects."""
+        found = self.entity(entity_id, self.end)
+        if found is not None:
+            return found.entity.redirect
+        noted = self.state.store.kv.get(layout.merged(self.end, entity_id))
+        return None if noted is None else noted.decode()
 
     def _label(self, entity_id: str) -> str | None:
         """Label as of the end, of the item that it was merged into (L9)."""

@@ -204,3 +204,11 @@ def test_facts_without_a_probe_are_an_error_with_the_counts(command, twiki, old,
     assert not list(out.rglob("manifest.json"))
     assert run(*allowed)[0] == 0
     assert list(out.rglob("manifest.json"))
+
+
+def test_tables_beside_the_dumps_go_with_a_state_folder_alone(twiki, new):
+    words = ("window", "reconcile", "2026-11", "--articles", new[0], "--kafka")
+    for table in ("--page-props", "--redirects"):
+        code, _, said = twiki(*words, table, new[0])
+        assert code == 2
+        assert "not with --kafka" in said
