@@ -16,6 +16,7 @@ brings its contents and its order with it.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -116,7 +117,7 @@ class _Step:
 
 
 class Embedded:
-    """Feeds one engine from one source until the source ends or :meth:`stop` is called."""
+    """Feeds one engine from one source until it ends; ``beat`` hears of work that may be long."""
 
     def __init__(
         self,
@@ -127,6 +128,7 @@ class Embedded:
         *,
         on_closed: Callable[[Window], None] = lambda _window: None,
         on_commit: Callable[[], None] = lambda: None,
+        beat: Callable[[str], None] = lambda _what: None,
         recorder: Recorder | None = None,
         live: Live | None = None,
     ) -> None:
@@ -141,12 +143,14 @@ class Embedded:
         self._contents = contents
         self._on_closed = on_closed
         self._on_commit = on_commit
+        self._beat = beat
         self._recorder = recorder
         self._seen = Seen(settings.stream.seen_ids)
         self.beside = Beside(engine, metrics)
         self._live = live
         self._wanting = Wanting(engine, settings, metrics, live=live is not None)
-        self.needs = Needs(engine, contents, at_once=self._wanting.at_once)
+        at_once = self._wanting.at_once
+        self.needs = Needs(engine, contents, at_once=at_once, beat=partial(beat, "fetch"))
         self._ordering: Ordering[_Step] | None = None
         self.mender: Mender | None = None
         if live is not None:
@@ -166,16 +170,12 @@ class Embedded:
                 metrics=metrics,
                 now=live.now,
             )
-        self._stopping = False
+        self.stopping = False
+        """Whether it is asked to end, or its contents are."""
 
     def stop(self) -> None:
         """End after the chunk at hand; what it applied is written."""
-        self._stopping = True
-
-    @property
-    def stopping(self) -> bool:
-        """Whether it is asked to end, or its contents are."""
-        return self._stopping
+        self.stopping = True
 
     def run(self, chunks: Iterable[Sequence[Item]], *, until: datetime | None = None) -> None:
         """Apply chunk after chunk: see :func:`chunked` and :mod:`stream.reader`.
@@ -184,7 +184,7 @@ class Embedded:
         """
         for chunk in chunks:
             self.take(chunk)
-            if self._stopping or (until is not None and self._reached(until)):
+            if self.stopping or (until is not None and self._reached(until)):
                 break
         self.drain()
         self.engine.commit(positions=self.positions.to_bytes(), sync=True)
@@ -206,7 +206,7 @@ class Embedded:
 
     def drain(self) -> None:
         """Apply what still waits for stragglers: no more come. Not after :meth:`stop`."""
-        if self._ordering is not None and not self._stopping:
+        if self._ordering is not None and not self.stopping:
             self._work(list(self._ordering.flush()))
 
     def _ordered(self, todo: list[_Step]) -> list[_Step]:
@@ -226,7 +226,7 @@ class Embedded:
         for step in todo:
             found = next(results) if isinstance(step.work, Change) else step.work
             if isinstance(found, Failed) and found.reason is Failure.STOPPED:
-                self._stopping = True
+                self.stopping = True
                 break
             if found is None:
                 self._arrived(_position(step.item), _told(step.item))
@@ -249,6 +249,7 @@ class Embedded:
 
     def _apply_found(self, found: Sequence[Change | Revision]) -> None:
         """Apply what a backfill or a second reading brought: no position, no watermark."""
+        self._beat("backfill")
         changes = [one for one in found if isinstance(one, Change)]
         fetched = iter(self._fetch(changes) if changes else ())
         for one in found:

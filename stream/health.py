@@ -1,15 +1,17 @@
 """Signs of life on loopback: ``/healthz``, ``/readyz``, ``/metrics``.
 
 * ``/healthz`` 200 while the engine takes steps; 503 when it stands still: restart it.
-* ``/readyz`` 200 while the watermark is near the clock; 503 while it catches up.
+* ``/readyz`` 200 while the watermark is near the clock; 503 while it catches up, or reads
+  nothing because of long work, which ``doing`` names.
 * ``/metrics`` everything in :mod:`stream.metrics`, for Prometheus.
 
 Both of the first answer with the same JSON, so that a person sees why::
 
-    {"healthy": true, "ready": false, "watermark": "…", "lag_seconds": 4021.5, …}
+    {"healthy": true, "ready": false, "doing": "reconcile 2026-10", "lag_seconds": 4021.5, …}
 """
 
 import socket
+import sys
 import threading
 from datetime import datetime
 from http import HTTPStatus
@@ -39,13 +41,20 @@ class Health:
         self._lock = threading.Lock()
         self._beat = clock.monotonic()
         self._watermark: datetime | None = None
+        self._doing: str | None = None
         self._about: dict[str, Any] = {}
 
-    def beat(self, watermark: datetime | None = None, **about: object) -> None:
-        """Note a step of the engine; ``about`` stays until it is told anew."""
+    def beat(
+        self, watermark: datetime | None = None, *, doing: str | None = None, **about: object
+    ) -> None:
+        """Note a step of the engine; ``about`` stays until it is told anew.
+
+        ``doing``: the long work of which this is a step; the stream is not read meanwhile.
+        """
         with self._lock:
             self._beat = self._clock.monotonic()
             self._watermark = watermark or self._watermark
+            self._doing = doing
             self._about |= about
         self.metrics.set(names.STEP, self._clock.now().timestamp())
 
@@ -53,18 +62,28 @@ class Health:
         """How things stand."""
         with self._lock:
             still = self._clock.monotonic() - self._beat
-            watermark, about = self._watermark, dict(self._about)
+            watermark, doing, about = self._watermark, self._doing, dict(self._about)
         lag = None
         if watermark is not None:
             lag = round((self._clock.now() - watermark).total_seconds(), 3)
         return {
             **about,
             "healthy": still <= self._config.stall_seconds,
-            "ready": lag is not None and lag <= self._config.ready_lag_seconds,
+            "ready": doing is None and lag is not None and lag <= self._config.ready_lag_seconds,
+            "doing": doing,
             "watermark": watermark,
             "lag_seconds": lag,
             "seconds_since_step": round(still, 3),
         }
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Who hangs up before the answer is no error; anything else is one and is shown."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # as given
 
 
 class HealthServer:
@@ -77,12 +96,11 @@ class HealthServer:
     def __init__(self, health: Health, port: int) -> None:
         self._health = health
         try:
-            self._server = ThreadingHTTPServer((_LOOPBACK, port), self._handler())
+            self._server = _Server((_LOOPBACK, port), self._handler())
         except OSError as error:
             raise ConfigError(
                 f"service.port {port} cannot be listened on: {error.strerror}; choose another"
             ) from error
-        self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_POLL_SECONDS,), name="health", daemon=True
         )

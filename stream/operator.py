@@ -30,6 +30,7 @@ from twiki import suppression
 from twiki.dumps.files import SourceFile
 from twiki.engine import Engine
 from twiki.errors import DatasetError, DumpError
+from twiki.needs import Needs
 from twiki.records import Policy, Window
 from twiki.times import to_ms
 from twiki.windows import versions
@@ -71,7 +72,7 @@ class Operator:
         scratch: a folder of its own.
         dumps: None: windows are not reconciled.
         on_dataset: hears of every new version; it must not raise.
-        beat: called while long work goes on.
+        beat: called while long work goes on, with what that is.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class Operator:
         metrics: Metrics,
         dumps: AwaitedDumps | None = None,
         on_dataset: Callable[[Event, Path], None] = lambda _event, _folder: None,
-        beat: Callable[[], None] = lambda: None,
+        beat: Callable[[str], None] = lambda _what: None,
     ) -> None:
         self._engine = engine
         self._config = config
@@ -105,10 +106,18 @@ class Operator:
         self._whole: set[Window] = set()
         """Reconciled windows whose dataset is known to be so too."""
         self._withheld_at: float | None = None
+        self._doing = ""
+        self._needs = Needs(engine, contents, beat=lambda: self._beat(self._doing))
 
     def closed(self, window: Window) -> None:
         """Cut a window that has just closed: its first version."""
-        self._trying("cut", partial(self._complete, window))
+        self._trying("cut", partial(self._complete, window), window)
+
+    def _interrupted(self, window: Window) -> None:
+        """Complete a window; where a kill came before its first cut, what that lacks is fetched."""
+        if not versions.folders(self._folder(window)):
+            self._needs.supply()
+        self._complete(window)
 
     def _complete(self, window: Window) -> None:
         """Cut what a closed window still lacks."""
@@ -126,7 +135,7 @@ class Operator:
     def look(self) -> None:
         """Deal with what is due now; between two steps of the engine."""
         for window in self._closed_windows():
-            self._trying("cut", partial(self._complete, window))
+            self._trying("cut", partial(self._interrupted, window), window)
         self._reconcile()
         self._correct()
         self._withhold()
@@ -148,7 +157,7 @@ class Operator:
         due = [a for a in self._arrived if watermark is not None and watermark >= a.complete_at]
         for found in due:
             self._arrived.remove(found)
-            if not self._trying("reconcile", partial(self._take, found)):
+            if not self._trying("reconcile", partial(self._take, found), found.window):
                 self._dumps.again(found.window)
 
     def _take(self, found: Arrived) -> None:
@@ -191,6 +200,7 @@ class Operator:
             corrects=RECONCILED,
             report={"window": window.name, "report": "lost: the service was killed before its cut"},
             beside=self._beside,
+            progress=self._progress,
         )
         self._publish("reconciled", window, made.folder)
 
@@ -209,13 +219,20 @@ class Operator:
             if to_ms(watermark - pause) < self._done.looked.get(start, to_ms(window.end)):
                 waiting = True
                 continue
-            self._trying("correct", partial(self._correct_one, window))
+            self._trying("correct", partial(self._correct_one, window), window)
             self._note(start, count)
         if not waiting:
             self._late_seen = self._engine.progress.late
 
     def _correct_one(self, window: Window) -> None:
-        made = correct(self._engine, window, self._datasets, self._scratch, beside=self._beside)
+        made = correct(
+            self._engine,
+            window,
+            self._datasets,
+            self._scratch,
+            beside=self._beside,
+            progress=self._progress,
+        )
         if made is not None:
             self._publish("corrected", window, made.folder)
 
@@ -229,15 +246,18 @@ class Operator:
             self._trying("withhold", self._withhold_all)
 
     def _withhold_all(self) -> None:
-        for folder, hidden in withhold_published(self._engine, self._datasets, beside=self._beside):
+        for folder, hidden in withhold_published(
+            self._engine, self._datasets, beside=self._beside, progress=self._progress
+        ):
             log.warning("event=withdrawn folder=%s revisions=%d", folder, len(hidden))
             self._metrics.add(names.DATASETS, label="withdrawn")
             self._on_dataset("withdrawn", folder)
 
     # --- inner ---
 
-    def _trying(self, what: str, work: Callable[[], None]) -> bool:
+    def _trying(self, what: str, work: Callable[[], None], window: Window | None = None) -> bool:
         """Whether the work was done; what a later try may mend is told, and the stream goes on."""
+        self._doing = f"{what} {window.name}" if window else what
         try:
             work()
         except (DumpError, DatasetError) as error:
@@ -274,7 +294,7 @@ class Operator:
         return versions.window_folder(self._datasets, wiki, window.name)
 
     def _progress(self, _stage: str, _more: int) -> None:
-        self._beat()
+        self._beat(self._doing)
 
 
 def _described(files: tuple[SourceFile, ...], kind: str) -> tuple[dict[str, Any], ...]:

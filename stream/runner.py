@@ -105,6 +105,8 @@ class Service:
         with ExitStack() as stack:
             server = HealthServer(self._health, settings.service.port)
             self._on_health(stack.enter_context(server).url)
+            # At work from here on: a backfill or a cut at the start may take hours.
+            notify("READY=1", self._notify)
             hydrator = stack.enter_context(api(settings, clock=clock, metrics=self.metrics))
             operator = self._operator(hydrator, stack)
             exporter = Exporter(self.engine, self._state / FEED)
@@ -121,6 +123,7 @@ class Service:
                 self.metrics,
                 on_closed=operator.closed,
                 on_commit=committed,
+                beat=self._beat,
                 live=live(hydrator, settings, now=self._now),
             )
             self._heal(embedded)
@@ -143,7 +146,6 @@ class Service:
                 memory=self._state / MEMORY,
                 reconnect=reader.reconnect,
             )
-            notify("READY=1", self._notify)
             self._loop(embedded, operator, vitals, reader.chunks(), until)
             notify("STOPPING=1", self._notify)
             vitals.save()
@@ -214,11 +216,11 @@ class Service:
         finally:
             downloads.close()
 
-    def _beat(self) -> None:
-        """Long work goes on: a sign of life, at most a few a second."""
+    def _beat(self, doing: str) -> None:
+        """Long work goes on: a sign of life, at most one a second."""
         now = self._clock.monotonic()
         if now - self._looked >= _LOOK_SECONDS:
-            self._health.beat(self.engine.watermark)
+            self._health.beat(self.engine.watermark, doing=doing)
             notify("WATCHDOG=1", self._notify)
             self._looked = now
 

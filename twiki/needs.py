@@ -25,6 +25,7 @@ class Needs:
     """The need marks of one engine; each is tried a few times and then left to the cut's report.
 
     ``at_once``: whether a page's or entity's content is wanted before its window closes.
+    ``beat`` is called after each request where there may be many.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class Needs:
         contents: RevisionsById,
         *,
         at_once: Callable[[Id], bool] = lambda _key: True,
+        beat: Callable[[], None] = lambda: None,
     ) -> None:
         self._engine = engine
         self._contents = contents
         self._at_once = at_once
+        self._beat = beat
         self._next = b""
         self._attempts: dict[tuple[Id, int], int] = {}
 
@@ -44,15 +47,12 @@ class Needs:
         """Fetch all that is needed now, and what follows from it, and ``more``."""
         wanted = list(more) or self._untried(None)
         while wanted:
-            for start in range(0, len(wanted), BATCH):
-                self.fetch(wanted[start : start + BATCH])
+            self._all(wanted)
             wanted = self._untried(None)
 
     def entities(self) -> None:
         """Fetch what is needed of entities, a page's text not: a dump tells that (policy dump)."""
-        wanted = [need for need in self._untried(None) if isinstance(need[0], str)]
-        for start in range(0, len(wanted), BATCH):
-            self.fetch(wanted[start : start + BATCH])
+        self._all([need for need in self._untried(None) if isinstance(need[0], str)])
 
     def some(self) -> None:
         """Fetch one request's worth of what is wanted at once: between chunks of a live stream.
@@ -66,6 +66,11 @@ class Needs:
         ]
         if wanted:
             self.fetch(wanted)
+
+    def _all(self, wanted: Sequence[tuple[Id, int]]) -> None:
+        for start in range(0, len(wanted), BATCH):
+            self.fetch(wanted[start : start + BATCH])
+            self._beat()
 
     def _turn(self) -> list[tuple[Id, int]]:
         marks = list(islice(self._engine.store.needs(self._next), BATCH))

@@ -23,12 +23,16 @@ from twiki.records import Policy, Window
 from twiki.suppression import Hidden
 from twiki.times import to_ms
 from twiki.windows import compare, manifest, versions, withdraw
-from twiki.windows.cut import NOTHING, Beside, CutReport, cut
+from twiki.windows.cut import NOTHING, Beside, CutReport, Progress, cut
 from twiki.windows.dataset import Dataset, Part, Run
 from twiki.windows.schema import Tombstone
 from twiki.windows.writer import RECONCILE
 
 LATE = "late events"
+
+
+def _silent(_stage: str, _more: int) -> None:
+    """No display."""
 
 
 def cut_again(
@@ -42,6 +46,7 @@ def cut_again(
     tombstones: Sequence[Tombstone] = (),
     report: object = None,
     beside: Beside = NOTHING,
+    progress: Progress = _silent,
 ) -> CutReport:
     """Cut the next version with all that is known now, under the policy of the last one.
 
@@ -65,11 +70,18 @@ def cut_again(
         withdraws=withdraws,
         tombstones=tombstones,
         beside=beside,
+        progress=progress,
     )
 
 
 def correct(
-    engine: Engine, window: Window, root: Path, scratch: Path, *, beside: Beside = NOTHING
+    engine: Engine,
+    window: Window,
+    root: Path,
+    scratch: Path,
+    *,
+    beside: Beside = NOTHING,
+    progress: Progress = _silent,
 ) -> CutReport | None:
     """Cut a version with the late events if they change anything; None: they do not.
 
@@ -81,14 +93,29 @@ def correct(
     kept = list(now.rows(Part.TOMBSTONES))
     shutil.rmtree(scratch, ignore_errors=True)
     try:
-        trial = cut_again(engine, window, scratch, before=now, tombstones=kept, beside=beside)
+        trial = cut_again(
+            engine,
+            window,
+            scratch,
+            before=now,
+            tombstones=kept,
+            beside=beside,
+            progress=progress,
+        )
         differs = compare.compare(now, Dataset.open(trial.folder))
         if differs.equal:
             return None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     made = cut_again(
-        engine, window, root, before=now, corrects=LATE, tombstones=kept, beside=beside
+        engine,
+        window,
+        root,
+        before=now,
+        corrects=LATE,
+        tombstones=kept,
+        beside=beside,
+        progress=progress,
     )
     content = msgspec.structs.replace(differs, b=Dataset.open(made.folder).id)
     path = folder / f"{made.folder.name}.changes.json"
@@ -97,7 +124,7 @@ def correct(
 
 
 def withhold_published(
-    engine: Engine, root: Path, *, beside: Beside = NOTHING
+    engine: Engine, root: Path, *, beside: Beside = NOTHING, progress: Progress = _silent
 ) -> list[tuple[Path, tuple[Hidden, ...]]]:
     """Give every window with hidden text a version without it; which, and of what.
 
@@ -114,14 +141,19 @@ def withhold_published(
     made = []
     for folder, revs in sorted(held.items()):
         ordered = tuple(sorted(revs))
-        made.append((_without(engine, folder, root, ordered, beside), ordered))
+        made.append((_without(engine, folder, root, ordered, beside, progress), ordered))
     suppression.forget(engine, marks)
     engine.commit(sync=True)
     return made
 
 
 def _without(
-    engine: Engine, folder: Path, root: Path, hidden: Sequence[Hidden], beside: Beside
+    engine: Engine,
+    folder: Path,
+    root: Path,
+    hidden: Sequence[Hidden],
+    beside: Beside,
+    progress: Progress,
 ) -> Path:
     kept = {window.name: window for window in engine.windows()}
     window = kept.get(folder.name)
@@ -137,6 +169,7 @@ def _without(
         withdraws=withdraw.REASON,
         tombstones=withdraw.tombstones(before, hidden, version),
         beside=beside,
+        progress=progress,
     ).folder
 
 

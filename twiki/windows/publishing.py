@@ -1,11 +1,12 @@
 """From a closed window to the next version of its dataset: with the dump, or without."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from twiki.engine import Engine
-from twiki.needs import Needs, RevisionsById
+from twiki.needs import BATCH, Needs, RevisionsById
 from twiki.records import Policy, Window
 from twiki.times import to_ms
 from twiki.windows.cut import NOTHING, Beside, CutReport, cut
@@ -79,7 +80,7 @@ def reconcile_and_cut(
     )
     supply(engine, older)
     if contents is not None:
-        needs = Needs(engine, contents)
+        needs = Needs(engine, contents, beat=partial(progress, "contents", BATCH))
         if policy is Policy.BOUNDARY:
             needs.supply(report.fetch)
         else:
