@@ -22,10 +22,12 @@ from faust.types import TP
 from stream.cluster.batches import Batches
 from stream.cluster.client import tls
 from stream.cluster.commit import NumberedCommit, Taken
+from stream.cluster.exposition import PARTITIONS
 from stream.cluster.flow import Order, SteadyFlow
 from stream.cluster.hydration import Fetching, Hydration
 from stream.cluster.steps import Message, Steps
 from stream.cluster.tables import NumberedStore, NumberedTable, NumberedTables
+from stream.metrics import Metrics
 from stream.settings import KafkaConfig, Settings
 from stream.topics import (
     CHANGELOGS,
@@ -49,6 +51,7 @@ def state_app(
     *,
     generation: int = 0,
     after: Callable[[int], None] = lambda _step: None,
+    metrics: Metrics | None = None,
 ) -> faust.App:
     """The application that keeps the state of pages, or of entities.
 
@@ -57,8 +60,10 @@ def state_app(
         folder: RocksDB's files; a folder a worker.
         generation: see :class:`stream.topics.TopicsRecord`.
         after: called after each step of each commit (tests end the process there).
+        metrics: counts what is worked in.
     """
     config = settings.kafka
+    metrics = metrics or Metrics()
     app = _app(config, role, folder, fence=config.transactions)
     table = NumberedTable(
         app,
@@ -75,7 +80,8 @@ def state_app(
         },
     )
     app.tables.add(table)
-    commit = NumberedCommit(Steps(settings), _Ports(app, table, config), generation, after=after)
+    ports = _Ports(app, table, config)
+    commit = NumberedCommit(Steps(settings), ports, generation, after=after, metrics=metrics)
     source = name_of(REVISIONS[role], config)
     order = Order(app, source)
 
@@ -84,13 +90,16 @@ def state_app(
         order.check(batch)
         await commit(batch)
 
-    batches = Batches[faust.EventT[bytes]](take, config.batch_records, config.batch_seconds)
+    batches = Batches[faust.EventT[bytes]](
+        take, config.batch_records, config.batch_seconds, metrics=metrics
+    )
 
     @app.agent(_raw(app, source), concurrency=1, name=str(role))
     async def keep(stream: Any) -> None:  # noqa: ANN401 - Faust's own type
         await batches.run(stream.noack().events())
 
     _drop_when_revoked(app, batches, order)
+    _count_partitions(app, role, source, metrics)
     return app
 
 
@@ -99,16 +108,21 @@ def hydrator_app(
     folder: Path,
     contents: Fetching,
     after: Callable[[int], None] = lambda _step: None,
+    metrics: Metrics | None = None,
 ) -> faust.App:
     """The application that fetches contents: ``changes`` and ``needs`` → ``revisions-*``."""
     config = settings.kafka
+    metrics = metrics or Metrics()
     app = _app(config, Role.HYDRATOR, folder, fence=False)
     sources = (name_of(Topic.CHANGES, config), name_of(Topic.NEEDS, config))
-    hydration = Hydration(settings, contents, lambda messages: _tell(app, config, messages), after)
+    hydration = Hydration(
+        settings, contents, lambda messages: _tell(app, config, messages), after, metrics
+    )
     batches = Batches[faust.EventT[bytes]](
         lambda events: hydration([_taken(event) for event in events]),
         config.batch_records,
         config.batch_seconds,
+        metrics=metrics,
     )
 
     @app.agent(_raw(app, *sources), concurrency=1, name="hydrator")
@@ -121,6 +135,7 @@ def hydrator_app(
         await hydration.share(mine / config.partitions)
 
     _drop_when_revoked(app, batches)
+    _count_partitions(app, Role.HYDRATOR, sources[0], metrics)
     return app
 
 
@@ -208,6 +223,12 @@ def _drop_when_revoked(app: faust.App, batches: Batches[Any], order: Order | Non
         app.tables.forget()
         if order is not None:
             order.forget()
+
+
+def _count_partitions(app: faust.App, role: Role, source: str, metrics: Metrics) -> None:
+    @app.on_partitions_assigned.connect(weak=False)
+    async def count(_app: faust.App, assigned: set[TP], **_: Any) -> None:  # noqa: ANN401
+        metrics.set(PARTITIONS, sum(tp.topic == source for tp in assigned), label=str(role))
 
 
 async def _tell(

@@ -8,7 +8,6 @@ articles recovered in 10 s, latency at the live rate below 1 s (median) and 5 s 
 import os
 import random
 import subprocess
-import sys
 import tempfile
 import time
 import uuid
@@ -24,7 +23,8 @@ from stream.bridge import Bridge
 from stream.cluster import localbroker
 from stream.cluster.admin import create_topics, read_all
 from stream.cluster.client import admin, consumer, producer
-from stream.settings import KafkaConfig, Settings
+from stream.cluster.mortal import Options, start
+from stream.settings import KafkaConfig, Settings, StreamConfig
 from stream.topics import REVISIONS, Role, Topic, group_of, name_of
 from twiki.bench.figures import Figure, figure
 from twiki.errors import EngineError, SourceError
@@ -158,22 +158,15 @@ class _Bench:
             transactions=self._broker.full,
             session_seconds=10.0,
         )
-        self._settings = Settings(kafka=kafka)
+        stream = StreamConfig(requests_per_second=0.0, contact="bench@example.org")
+        self._settings = Settings(kafka=kafka, stream=stream)
         create_topics(kafka)
         self._sender = producer(kafka)
         self._bridge = Bridge(self._settings, self._sender, first=to_ms(_START.replace(day=1)))
 
     def _start(self, role: Role, name: str = "") -> "subprocess.Popen[bytes]":
         folder = self._folder / f"{self._config.prefix}-{role}-{name or len(self._children)}"
-        config = self._folder / f"{self._config.prefix}.toml"
-        kafka = msgspec.to_builtins(self._config)
-        given = {k: v for k, v in kafka.items() if v is not None}
-        stream = {"requests_per_second": 0.0, "contact": "bench@example.org"}
-        config.write_bytes(msgspec.toml.encode({"kafka": given, "stream": stream}))
-        command = [sys.executable, "-m", "twiki", "worker", "--role", str(role)]
-        command += ["--config", str(config), "--folder", str(folder)]
-        with (self._folder / "workers.log").open("ab") as log:
-            child = subprocess.Popen(command, stdout=log, stderr=log)  # noqa: S603 - our own command
+        child = start(Options(settings=self._settings, role=role, folder=folder))
         self._children.append(child)
         return child
 
@@ -222,8 +215,8 @@ class _Bench:
         end = time.monotonic() + _PATIENCE
         while not done():
             if time.monotonic() > end:
-                log = (self._folder / "workers.log").read_text(errors="replace")
-                raise EngineError(f"not done within {_PATIENCE:.0f} s: {log[-1500:]}")
+                logs = "\n".join(p.read_text(errors="replace") for p in self._folder.glob("*.log"))
+                raise EngineError(f"not done within {_PATIENCE:.0f} s: {logs[-1500:]}")
             time.sleep(0.2)
 
 

@@ -23,6 +23,7 @@ from kafka.errors import KafkaError
 
 from stream import metrics as names
 from stream.cluster.client import meaning
+from stream.cluster.exposition import CLOSED, SENT
 from stream.cluster.steps import boundaries, dead_letter
 from stream.embedded import Item, stream_of
 from stream.events import Canary, Rejected
@@ -155,6 +156,7 @@ class Bridge:
         lateness = timedelta(seconds=settings.windows.lateness_seconds)
         self.clock = WindowClock(lateness, before, first)
         self.sent = 0 if before is None else before.sent
+        self._unanswered = 0
         self.positions = (
             Positions(settings.stream)
             if before is None
@@ -193,8 +195,17 @@ class Bridge:
                 self.positions.done(position_of(item))
             self._send(Topic.POSITIONS, _KEY, encode(self.record()))
             self._acknowledged()
+            self._count()
         except KafkaError as error:
             raise meaning(error, self._config) from error
+
+    def _count(self) -> None:
+        """Tell how far the brokers have acknowledged."""
+        unanswered, self._unanswered = self._unanswered, 0
+        self._metrics.add(SENT, unanswered)
+        self._metrics.set(CLOSED, self.clock.closed / 1000)
+        if self.clock.watermarks:
+            self._metrics.set(names.WATERMARK, min(self.clock.watermarks.values()) / 1000)
 
     def _sift(self, chunk: Sequence[Item]) -> list[tuple[Item, Item | None]]:
         """Each item read for the first time, and what is sent for it; None: a repetition.
@@ -251,6 +262,7 @@ class Bridge:
                 self._send(Topic.DEAD, letter.key, letter.value)
         self._send(Topic.CHANGES, event_key(change), value)
         self.sent += 1
+        self._unanswered += 1
         self._metrics.add(names.EVENTS, label="change")
 
     def _rejected(self, item: Rejected) -> None:

@@ -9,6 +9,7 @@
 """
 
 import threading
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 
@@ -70,9 +71,14 @@ METRICS: tuple[Metric, ...] = tuple(
 
 
 class Metrics:
-    """Values in this process; threads may share it."""
+    """Values in this process; threads may share it.
 
-    def __init__(self) -> None:
+    Args:
+        shown: what :meth:`render` shows.
+    """
+
+    def __init__(self, shown: Iterable[Metric] = METRICS) -> None:
+        self._shown = tuple(shown)
         self._values: dict[tuple[Metric, str], float] = {}
         self._lock = threading.Lock()
 
@@ -108,7 +114,7 @@ class Metrics:
     def render(self) -> str:
         """Everything in Prometheus' text format; what was never counted is 0."""
         lines = []
-        for metric in METRICS:
+        for metric in self._shown:
             lines += [f"# HELP {metric.name} {metric.help}", f"# TYPE {metric.name} {metric.kind}"]
             values = self.labels(metric)
             if not values and metric.label is None:

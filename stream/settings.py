@@ -158,6 +158,10 @@ class KafkaConfig(Section, frozen=True, kw_only=True):
     """Copies of each partition's state kept warm on other workers."""
     cache_bytes: int = 32 << 20
     """RocksDB's block cache, shared by the partitions of a worker."""
+    metrics_host: str = "127.0.0.1"
+    """Where /metrics is served; another than loopback only inside a container's own network."""
+    metrics_port: int | None = None
+    """Of /metrics, a process its own; 0 takes a free one, without it nothing is served."""
 
     def __post_init__(self) -> None:
         """Refuse values that no run could use.

@@ -3,9 +3,14 @@
 import asyncio
 import logging
 import os
+import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Generic, TypeVar
+
+from stream import metrics as names
+from stream.cluster.exposition import BATCHES, BUSY
+from stream.metrics import Metrics
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -35,11 +40,13 @@ class Batches(Generic[T]):
         size: int,
         seconds: float,
         fail: Callable[[BaseException], None] = die,
+        metrics: Metrics | None = None,
     ) -> None:
         self._commit = commit
         self._size = size
         self._seconds = seconds
         self._fail = fail
+        self._metrics = metrics or Metrics()
         self._batch: list[T] = []
         self._lock = asyncio.Lock()
 
@@ -69,12 +76,16 @@ class Batches(Generic[T]):
                 await self._flush()
 
     async def _flush(self) -> None:
+        self._metrics.set(names.STEP, time.time())
         batch, self._batch = self._batch, []
         if not batch:
             return
+        began = time.perf_counter()
         try:
             await self._commit(batch)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - the outermost supervisor of a worker
             self._fail(error)
+        self._metrics.add(BATCHES)
+        self._metrics.add(BUSY, time.perf_counter() - began)

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from stream.cluster import state
+from stream.cluster.exposition import RECORDS, TOLD
 from stream.cluster.steps import Message, Step, Steps, dead_letter
+from stream.metrics import Metrics
 from stream.topics import BadRecordError, decode_revision
 
 _RAW = 8 << 10
@@ -67,25 +69,26 @@ class NumberedCommit:
         generation: int,
         *,
         after: Callable[[int], None] = _nothing,
+        metrics: Metrics | None = None,
     ) -> None:
         self._steps = steps
         self._ports = ports
         self._generation = generation
         self._after = after
-        self.counts: Counter[str] = Counter()
+        self._metrics = metrics or Metrics()
 
     async def __call__(self, events: Sequence[Taken]) -> None:
         """Commit one batch."""
         overlay: dict[int, dict[bytes, bytes]] = defaultdict(dict)
         told: list[tuple[int, Message]] = []
+        outcomes: Counter[str] = Counter()
         for event in events:  # 1
             step = self._step(event, overlay[event.partition])
             overlay[event.partition].update(step.puts)
             told += [(event.partition, message) for message in step.told]
-            self.counts["repeated" if step.repeated else "applied"] += 1
+            outcomes["repeated" if step.repeated else "applied"] += 1
         self._after(1)
         await self._ports.tell(told)  # 2
-        self.counts["told"] += len(told)
         self._after(2)
         for partition, puts in overlay.items():  # 3
             if puts:
@@ -99,6 +102,9 @@ class NumberedCommit:
         self._after(4)
         _acknowledge(events)  # 5
         self._after(5)
+        for outcome, count in outcomes.items():
+            self._metrics.add(RECORDS, count, label=outcome)
+        count_told(self._metrics, told)
 
     def _step(self, event: Taken, puts: dict[bytes, bytes]) -> Step:
         def load(key: bytes) -> bytes | None:
@@ -116,6 +122,12 @@ class NumberedCommit:
             where = f"{event.partition}:{event.offset}"
             raw = (event.value or b"")[:_RAW]
             return Step(told=(dead_letter("poison", key, str(error), raw, where),))
+
+
+def count_told(metrics: Metrics, told: Iterable[tuple[int, Message]]) -> None:
+    """Count what was acknowledged, by topic."""
+    for topic, count in Counter(message.topic for _, message in told).items():
+        metrics.add(TOLD, count, label=str(topic))
 
 
 def _acknowledge(events: Iterable[Taken]) -> None:

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
+from stream import metrics as names
 from stream.backoff import Backoff
 from stream.bridge import Bridge
 from stream.clock import Clock
@@ -33,6 +34,7 @@ def feed(
     replay: Path | None = None,
     since: datetime | None = None,
     as_of: datetime | None = None,
+    metrics: Metrics | None = None,
 ) -> BridgeRecord:
     """Bridge until the source ends or the clock is stopped; where it stands then.
 
@@ -43,6 +45,7 @@ def feed(
         ConfigError: the brokers or the source refuse us.
         SourceError: topics are missing, or the source refuses us.
     """
+    metrics = metrics or Metrics()
     attempt = 0
     while True:
         wait_for_broker(settings.kafka, backoff, clock)
@@ -52,11 +55,11 @@ def feed(
         with ExitStack() as stack:
             sender = producer(settings.kafka)
             stack.callback(sender.close, timeout=5)
-            bridge = Bridge(settings, sender, before, first=first)
+            bridge = Bridge(settings, sender, before, first=first, metrics=metrics)
             sent = bridge.sent
-            chunks = _chunks(settings, bridge, clock, stack, replay=replay, since=since)
+            chunks = _chunks(settings, bridge, clock, stack, metrics, replay=replay, since=since)
             try:
-                bridge.run(_until(chunks, clock))
+                bridge.run(_until(chunks, clock, metrics))
             except SourceError as error:
                 attempt = 0 if bridge.sent > sent else attempt + 1
                 if clock.stopped or attempt >= settings.stream.attempts:
@@ -72,6 +75,7 @@ def _chunks(
     bridge: Bridge,
     clock: Clock,
     stack: ExitStack,
+    metrics: Metrics,
     *,
     replay: Path | None,
     since: datetime | None,
@@ -84,15 +88,21 @@ def _chunks(
             bridge.positions,
             build(settings, ()).site,
             clock=clock,
-            metrics=Metrics(),
+            metrics=metrics,
             since=since,
         )
     )
     return reader.chunks()
 
 
-def _until(chunks: Iterable[Sequence[Item]], clock: Clock) -> Iterator[Sequence[Item]]:
+def _until(
+    chunks: Iterable[Sequence[Item]], clock: Clock, metrics: Metrics
+) -> Iterator[Sequence[Item]]:
     for chunk in chunks:
         yield chunk
+        now = clock.now().timestamp()
+        metrics.set(names.STEP, now)
+        if watermark := metrics.value(names.WATERMARK):
+            metrics.set(names.LAG, now - watermark)
         if clock.stopped:
             return

@@ -17,9 +17,11 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from stream.cluster.commit import Taken
+from stream.cluster.commit import Taken, count_told
+from stream.cluster.exposition import RECORDS
 from stream.cluster.steps import Message, dead_letter
 from stream.found import Failed, Failure
+from stream.metrics import Metrics
 from stream.settings import Settings
 from stream.topics import (
     BadRecordError,
@@ -74,12 +76,14 @@ class Hydration:
         contents: Fetching,
         tell: Tell,
         after: Callable[[int], None] = lambda _step: None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._wiki = settings.wiki
         self._config = settings.kafka
         self._make = contents
         self._tell = tell
         self._after = after
+        self._metrics = metrics or Metrics()
         self._share = 0.0
         self._contents: Contents | None = None
 
@@ -113,6 +117,8 @@ class Hydration:
         self._after(1)
         for event in events:
             event.ack()
+        self._metrics.add(RECORDS, len(events), label="applied")
+        count_told(self._metrics, [*messages, *barriers])
 
     async def _fetched(
         self, records: Sequence[OfChanges]

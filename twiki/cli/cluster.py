@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 Brokers = Annotated[
     list[str] | None, typer.Option("--broker", help="Address of a broker, HOST:PORT; repeatable.")
 ]
+MetricsPort = Annotated[
+    int | None,
+    typer.Option(min=0, max=65535, help="Of /metrics, on loopback; a process its own."),
+]
 FOLDER = Path("worker")
 _CHUNK = 500
 
@@ -116,6 +120,7 @@ def bridge(
         typer.Option(help="The first boundary that is kept, as given to `twiki topics fill`."),
     ] = None,
     broker: Brokers = None,
+    metrics_port: MetricsPort = None,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -129,25 +134,32 @@ def bridge(
     With --json, at the end: {"sent", "watermarks", "closed"}
     """
     with needing_kafka():
+        from stream.cluster.exposition import CLUSTER, exposed
         from stream.cluster.feeding import feed
     import random
 
     from stream.backoff import Backoff
     from stream.clock import SystemClock
+    from stream.metrics import Metrics
     from twiki.windows import calendar
 
-    chosen = settings(config, stream__url=source, kafka__brokers=broker)
+    chosen = settings(
+        config, stream__url=source, kafka__brokers=broker, kafka__metrics_port=metrics_port
+    )
     clock = SystemClock()
     _on_signals(clock.stop)
     _log_to_stderr()
-    sent = feed(
-        chosen,
-        clock,
-        Backoff(chosen.stream, random.Random()),
-        replay=replay,
-        since=None if since is None else calendar.moment(since),
-        as_of=None if as_of is None else calendar.moment(as_of),
-    )
+    metrics = Metrics(CLUSTER)
+    with exposed(metrics, chosen.kafka):
+        sent = feed(
+            chosen,
+            clock,
+            Backoff(chosen.stream, random.Random()),
+            replay=replay,
+            since=None if since is None else calendar.moment(since),
+            as_of=None if as_of is None else calendar.moment(as_of),
+            metrics=metrics,
+        )
     say(f"stopped; {sent.sent:,} changes sent since the beginning")
     if as_json:
         give({"sent": sent.sent, "watermarks": sent.watermarks, "closed": sent.closed})
@@ -161,13 +173,15 @@ def worker(
         Path, typer.Option(help="Local state; every worker on a machine its own.")
     ] = FOLDER,
     broker: Brokers = None,
+    metrics_port: MetricsPort = None,
     config: Config = None,
 ) -> None:
     """Work: fetch contents, keep the state of articles or entities, tell diffs and facts.
 
     Start as many as there is work; partitions move to them and back. Waits for a broker that
     does not answer. A worker that ends with exit code 70 could not commit: start it again
-    (`--role all` does). Ctrl-C or SIGTERM ends it within 5 s.
+    (`--role all` does; its three take --metrics-port and the two after it). Ctrl-C or SIGTERM
+    ends it within 5 s.
 
     Example: twiki worker --role article --folder /var/lib/twiki/w1
     """
@@ -180,7 +194,7 @@ def worker(
     from stream.topics import Role
     from twiki.errors import UsageError
 
-    chosen = settings(config, kafka__brokers=broker)
+    chosen = settings(config, kafka__brokers=broker, kafka__metrics_port=metrics_port)
     if role != "all":
         if role not in set(Role):
             raise UsageError(f"role {role!r}: expected {', '.join(Role)} or all")
@@ -192,10 +206,18 @@ def worker(
     flags += [] if config is None else ["--config", str(config)]
     flags += [word for address in broker or () for word in ("--broker", address)]
     supervise(
-        [["worker", "--role", str(one), *flags] for one in Role],
+        [
+            ["worker", "--role", str(one), *flags, *_port(chosen.kafka.metrics_port, number)]
+            for number, one in enumerate(Role)
+        ],
         clock=SystemClock(),
         backoff=Backoff(chosen.stream, random.Random()),
     )
+
+
+def _port(first: int | None, number: int) -> list[str]:
+    """The flag for the metrics of the process ``number`` of several."""
+    return [] if first is None else ["--metrics-port", str(first + number if first else 0)]
 
 
 def listen(broker: Brokers = None, config: Config = None) -> None:
