@@ -76,6 +76,7 @@ class PageJson(msgspec.Struct):
     missing: Flag = None
     invalid: Flag = None
     redirect: Flag = None
+    pageprops: dict[str, str] | list[Any] = msgspec.field(default_factory=dict)
     revisions: list[RevisionJson] = msgspec.field(default_factory=list)
 
 

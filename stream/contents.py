@@ -121,6 +121,17 @@ class Contents:
         younger = [title for title, got in told.items() if _may_have_earlier(got, time)]
         return told | Jobs(self._start(earlier, [one], "earlier") for one in younger).result()
 
+    def items(self, wiki: str, page_ids: Iterable[int]) -> dict[int, str]:
+        """The item of each page that has one, as of now.
+
+        Raises:
+            Unavailable, ApiError: without an answer it cannot be told which have none.
+        """
+        ask = self._texts[wiki].items
+        told = [self._pool.submit(ask, part) for part in parts(page_ids, self.batch)]
+        self._metrics.add(names.REQUESTS, len(told), label="pageprops")
+        return {page: item for one in told for page, item in one.result().items()}
+
     def close(self) -> None:
         """Let requests under way end, start no more."""
         self._pool.shutdown(cancel_futures=True)

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from stream import metrics as names
-from stream.api import Client, Transport
+from stream.api import ApiError, Client, Transport, Unavailable
 from stream.clock import Clock
 from stream.contents import Contents
 from stream.entity_data import entity_id_of
@@ -28,6 +28,7 @@ from stream.fetchplan import Plan, hydrated, plan, revision_of, title_batches
 from stream.found import Failed, Failure, Fetched, Lost
 from stream.metrics import Metrics
 from stream.settings import Settings
+from twiki.errors import SourceError
 from twiki.records import Change, Revision
 
 COORDINATORS = 2
@@ -120,6 +121,17 @@ class Hydrator:
         """
         told = self._contents.all_before(wiki, time, titles)
         return [self._result(wiki, told[title], None, title) for title in titles]
+
+    def items_of(self, page_ids: Sequence[int]) -> dict[int, str]:
+        """The item of each article that has one, as of now (``pageprops``).
+
+        Raises:
+            SourceError: an answer lacks.
+        """
+        try:
+            return self._contents.items(self._wiki.name, page_ids)
+        except (ApiError, Unavailable) as error:
+            raise SourceError(f"which item an article has cannot be told: {error}") from error
 
     def current(self, wiki: str, titles: Sequence[str]) -> list[Result]:
         """The current revisions of pages or entities by title, in order (reconcile queue)."""

@@ -18,6 +18,8 @@ from stream.wire import utc
 
 RVPROP = "ids|timestamp|flags|comment|sha1|size|content"
 MAX_CONTINUATIONS = 100
+ITEM = "wikibase_item"
+"""The property of a page that names its item."""
 
 
 class RevisionReader:
@@ -90,6 +92,27 @@ class RevisionReader:
             if page.revisions:
                 return _fetched(page, page.revisions[0])
         return Lost(Failure.MISSING, "no revision before that time")
+
+    def items(self, page_ids: Sequence[int]) -> dict[int, str]:
+        """The item of each of these pages (at most fifty) that has one, as of now.
+
+        Raises:
+            Unavailable: no usable answer came.
+            ApiError: the API refuses the request.
+        """
+        params: Params = {
+            "action": "query",
+            "prop": "pageprops",
+            "ppprop": ITEM,
+            "pageids": "|".join(map(str, page_ids)),
+        }
+        pages = self._client.query(self._url, params).query.all_pages
+        return {
+            page.pageid: item
+            for page in pages
+            if page.pageid and isinstance(page.pageprops, dict)
+            if (item := page.pageprops.get(ITEM))
+        }
 
     def logged(self, title: str, kind: str, time: datetime) -> LogEventJson | None:
         """The log entry on ``title`` at ``time``: it knows the page id that the event lacks.

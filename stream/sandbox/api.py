@@ -4,7 +4,7 @@ One host serves both wikis: ``/enwiki/w/api.php`` and ``/wikidatawiki/w/api.php`
 ``/w/api.php`` with ``wiki=``, by default enwiki. Answers have the shapes of the real API in
 both format versions, errors included (HTTP status 200)::
 
-    action=query & prop=revisions (revids | titles | pageids)
+    action=query & prop=revisions, prop=pageprops (revids | titles | pageids)
                  & list=recentchanges, list=logevents, meta=siteinfo
     action=wbgetentities (ids | sites and titles)
 

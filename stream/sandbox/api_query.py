@@ -10,6 +10,7 @@ from stream.sandbox.api_lists import log_events, mediawiki_time, namespace_of, r
 from stream.sandbox.model import FORMATS, PageView, RevisionView
 from stream.sandbox.siteinfo import site_info
 
+ITEM = "wikibase_item"
 DEFAULT_RVPROP = "ids|timestamp|flags|comment|user"
 _SOURCES = ("revids", "titles", "pageids")
 _ENUMERATING = ("rvlimit", "rvstart", "rvend", "rvstartid", "rvendid", "rvcontinue")
@@ -231,6 +232,9 @@ def _page(call: Call, page: PageView, found: _Found) -> Answer:
     if page.page_id in found.revisions:
         rows = [revision_row(call, revision) for revision in found.revisions[page.page_id]]
         answer["revisions"] = rows
+    if "pageprops" in call.values("prop") and page.item is not None:
+        wanted = call.values("ppprop", ITEM)
+        answer |= {"pageprops": {ITEM: page.item}} if ITEM in wanted else {}
     if "info" in call.values("prop"):
         answer |= {"lastrevid": page.rev_id, **call.flags(redirect=page.redirect is not None)}
     return answer

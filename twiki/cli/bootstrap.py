@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from twiki.cli.common import Config, Json, State, counting, give, opened, say, settings
+from twiki.cli.window import ApiPageProps
 
 
 def register(app: typer.Typer) -> None:
@@ -30,6 +31,7 @@ def bootstrap(
         list[Path] | None,
         typer.Option("--page-props", help="page_props.sql.gz: articles of entities without link."),
     ] = None,
+    api_page_props: ApiPageProps = False,
     namespaces: Annotated[
         str | None, typer.Option(help="'all': every namespace holds articles.")
     ] = None,
@@ -46,7 +48,7 @@ def bootstrap(
     With --json: {"pages", "redirects", "other_namespaces", "unreadable", "entities",
     "outlines", "not_entities", "damaged_lines", "damaged": [place, …]}
     """
-    from twiki.cli.sources import described, totals
+    from twiki.cli.sources import contents_for, described, page_props_of, totals
     from twiki.dumps import layout
     from twiki.engine import Engine
     from twiki.windows import bootstrap as core
@@ -62,7 +64,9 @@ def bootstrap(
     bars = totals(files, items)
     with opened(state, create=True) as store, counting("bootstrap", bars) as progress:
         engine = Engine.open(store, chosen, as_of=boundary)
-        done = core.bootstrap(engine, files, items, page_props=page_props or (), progress=progress)
+        with contents_for(chosen, needed=api_page_props) as contents:
+            props = page_props_of(page_props, contents)
+            done = core.bootstrap(engine, files, items, page_props=props, progress=progress)
     say(f"{done.pages:,} pages ({done.redirects:,} redirects), {done.entities:,} entities")
     for place in done.damaged:
         say(f"passed over: {place}")

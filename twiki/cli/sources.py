@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stream.embedded import Contents
     from stream.settings import Settings
     from twiki.windows.cut import Beside
+    from twiki.windows.gate import PageProps
     from twiki.windows.stats import Tokenizer
 
 
@@ -75,6 +76,14 @@ def contents_for(settings: "Settings", *, needed: bool) -> "Iterator[Contents]":
     hydrator = Hydrator(settings, clock=SystemClock(), chance=random.Random(), metrics=Metrics())
     with hydrator:
         yield hydrator
+
+
+def page_props_of(paths: Sequence[Path] | None, contents: object) -> "list[PageProps]":
+    """Where articles of entities without a link are told: dumps, and the API where it is meant."""
+    from stream.hydrate import Hydrator
+
+    found: list[PageProps] = [*(paths or ())]
+    return [*found, contents] if isinstance(contents, Hydrator) else found
 
 
 def beside(

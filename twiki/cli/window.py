@@ -29,6 +29,13 @@ Redirects = Annotated[
         help="The repository's page.sql.gz and redirect.sql.gz: items that were merged.",
     ),
 ]
+ApiPageProps = Annotated[
+    bool,
+    typer.Option(
+        "--api-page-props",
+        help="Ask the wiki's API for the same, a request for 50 articles. It tells only of today.",
+    ),
+]
 AllowEmpty = Annotated[
     bool,
     typer.Option("--allow-empty-probes", help="Facts of which none became a probe are no error."),
@@ -191,6 +198,7 @@ def reconcile(
         list[Path] | None,
         typer.Option("--page-props", help="page_props.sql.gz: articles of entities without link."),
     ] = None,
+    api_page_props: ApiPageProps = False,
     redirects: Redirects = None,
     datasets: Datasets = DATASETS,
     policy: Annotated[
@@ -218,14 +226,14 @@ def reconcile(
     """
     import msgspec
 
-    from twiki.cli.sources import beside, contents_for, described, totals
+    from twiki.cli.sources import beside, contents_for, described, page_props_of, totals
     from twiki.dumps import layout
     from twiki.engine import Engine, find_window, reading
     from twiki.errors import UsageError
     from twiki.records import Policy
     from twiki.windows.publishing import reconcile_and_cut
 
-    if kafka and (page_props or redirects):
+    if kafka and (page_props or api_page_props or redirects):
         raise UsageError("--page-props and --redirects go with a state folder, not with --kafka")
     chosen = settings(config, windows__policy=policy)
     files = layout.expand(articles)
@@ -253,7 +261,10 @@ def reconcile(
     with opened(state) as store, counting(f"reconcile {name}", bars) as progress:
         reading(store, chosen)
         engine = Engine.open(store, chosen)
-        with contents_for(chosen, needed=fetch) as contents:
+        with (
+            contents_for(chosen, needed=fetch) as contents,
+            contents_for(chosen, needed=api_page_props) as links,
+        ):
             report, cut_report = reconcile_and_cut(
                 engine,
                 find_window(engine, name),
@@ -263,7 +274,7 @@ def reconcile(
                 policy=Policy(chosen.windows.policy),
                 sources=sources,
                 contents=contents,
-                page_props=page_props or (),
+                page_props=page_props_of(page_props, links),
                 redirects=redirects or (),
                 beside=beside(
                     corpus, tokenizer, contents if fetch else None, empty=allow_empty_probes

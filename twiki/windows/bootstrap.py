@@ -18,7 +18,7 @@ from twiki.engine import Engine
 from twiki.errors import StateError
 from twiki.times import from_ms
 from twiki.windows import fitting
-from twiki.windows.gate import Gate, take_page_props
+from twiki.windows.gate import Gate, PageProps, take_page_props
 
 Progress = Callable[[str, int], None]
 ARTICLE_BYTES, ENTITY_BYTES = "bytes of articles", "bytes of entities"
@@ -49,7 +49,7 @@ def bootstrap(
     articles: Iterable[Path],
     entities: Iterable[Path] = (),
     *,
-    page_props: Iterable[Path] = (),
+    page_props: Iterable[PageProps] = (),
     progress: Progress = lambda _stage, _more: None,
 ) -> Bootstrapped:
     """Fill the state whose first boundary is that of the dumps.

@@ -7,8 +7,10 @@ full, by its revision id or from the dump it came from (:func:`supply`), and Alg
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from typing import Protocol
 
 from twiki.dumps import entities as entity_dumps
 from twiki.dumps import sql
@@ -18,6 +20,8 @@ from twiki.engine import Engine
 from twiki.state import codec, layout
 
 _COMMIT_EVERY = 500
+_ASK_AT_ONCE = 500
+"""Articles whose items are asked for together."""
 _ITEM = "wikibase_item"
 _ID = re.compile(r"Q[1-9]\d{0,17}", re.ASCII)
 
@@ -45,29 +49,53 @@ class Gate:
         return data is not None and codec.is_outline(data)
 
 
-def take_page_props(engine: Engine, dumps: Iterable[Path], boundary: int) -> int:
+class ItemsOfArticles(Protocol):
+    """Where the item of an article can be asked for: the wiki's API."""
+
+    def items_of(self, page_ids: Sequence[int]) -> Mapping[int, str]:
+        """The item of each article that has one."""
+
+
+PageProps = Path | ItemsOfArticles
+"""An SQL dump of the table, or the API: the one of its day, the other as of now."""
+
+
+def take_page_props(engine: Engine, sources: Iterable[PageProps], boundary: int) -> int:
     """Note the article of each entity by ``page_props``: for entities that carry no link.
 
     Args:
         engine: the state; what is noted holds for ``boundary`` alone.
-        dumps: SQL dumps of the table.
+        sources: SQL dumps of the table; or the API, asked for every article of the boundary.
         boundary: milliseconds.
 
     Raises:
         DumpError: a dump is damaged.
+        SourceError: the API does not answer.
     """
     noted = 0
-    for path in dumps:
-        for prop in sql.page_props(path):
-            if prop.name != _ITEM or not _ID.fullmatch(prop.value):
+    for source in sources:
+        told = _listed(source) if isinstance(source, Path) else _asked(engine, source, boundary)
+        for page_id, entity_id in told:
+            if not _ID.fullmatch(entity_id):
                 continue
-            key = layout.article(boundary, prop.value)
-            engine.batch.put(key, layout.number(prop.page_id))
+            engine.batch.put(layout.article(boundary, entity_id), layout.number(page_id))
             noted += 1
             if noted % _COMMIT_EVERY == 0:
                 engine.commit()
     engine.commit()
     return noted
+
+
+def _listed(path: Path) -> Iterator[tuple[int, str]]:
+    return ((prop.page_id, prop.value) for prop in sql.page_props(path) if prop.name == _ITEM)
+
+
+def _asked(engine: Engine, source: ItemsOfArticles, boundary: int) -> Iterator[tuple[int, str]]:
+    engine.commit()  # what is read is what is stored
+    state = engine.as_of()
+    articles = (page for page, held in engine.store.pages() if state.is_article(held, boundary))
+    while part := list(islice(articles, _ASK_AT_ONCE)):
+        yield from sorted(source.items_of(part).items())
 
 
 def supply(engine: Engine, dumps: Iterable[Path]) -> int:

@@ -11,7 +11,7 @@ from twiki.records import Policy, Window
 from twiki.times import to_ms
 from twiki.windows.cut import NOTHING, Beside, CutReport, cut
 from twiki.windows.dataset import Run
-from twiki.windows.gate import supply
+from twiki.windows.gate import PageProps, supply
 from twiki.windows.merges import take_redirects
 from twiki.windows.reconcile import Progress, Reconciled, reconcile
 
@@ -56,7 +56,7 @@ def reconcile_and_cut(
     contents: RevisionsById | None = None,
     beside: Beside = NOTHING,
     older: Sequence[Path] = (),
-    page_props: Sequence[Path] = (),
+    page_props: Sequence[PageProps] = (),
     redirects: Sequence[Path] = (),
     progress: Progress = _silent,
     source: str = "stream",
@@ -67,7 +67,7 @@ def reconcile_and_cut(
         contents: fetches revisions by id; None: what lacks is counted in the cut's report.
         sources: the dumps, for the manifest.
         beside: what the cut may use beside the state.
-        page_props: SQL dumps of the window's end: articles of entities that carry no link.
+        page_props: SQL dumps of the window's end, or the API: articles of entities without link.
         redirects: the repository's tables of the window's end: see :mod:`twiki.windows.merges`.
         older: entity dumps of the window's start: what an entity that got an article said before.
 

@@ -29,7 +29,7 @@ from twiki.times import to_ms
 from twiki.windows import fitting
 from twiki.windows.bootstrap import ARTICLE_BYTES, ENTITY_BYTES
 from twiki.windows.census import Census, Found, Progress, Tally
-from twiki.windows.gate import Gate, take_page_props
+from twiki.windows.gate import Gate, PageProps, take_page_props
 
 __all__ = ["Found", "Progress", "Reconciled", "Tally", "check", "reconcile"]
 
@@ -64,7 +64,7 @@ def reconcile(
     entities: Iterable[Path] = (),
     *,
     policy: Policy = Policy.BOUNDARY,
-    page_props: Iterable[Path] = (),
+    page_props: Iterable[PageProps] = (),
     progress: Progress = lambda _stage, _more: None,
 ) -> Reconciled:
     """Reconcile the window's end with the dump of that boundary.
