@@ -23,6 +23,7 @@ import msgspec
 
 from stream import metrics as names
 from stream.clock import Clock
+from stream.measuring import resident_bytes
 from stream.metrics import Metrics
 from stream.settings import ServiceConfig
 from twiki.errors import ConfigError
@@ -133,6 +134,8 @@ class HealthServer:
             def do_GET(self) -> None:
                 path = self.path.partition("?")[0]
                 if path == "/metrics":
+                    if (memory := resident_bytes()) is not None:
+                        health.metrics.set(names.MEMORY, memory)
                     body = health.metrics.render().encode()
                     self._answer(HTTPStatus.OK, "text/plain; version=0.0.4", body)
                 elif path in ("/healthz", "/readyz"):

@@ -63,6 +63,9 @@ TROUBLE = Metric(
 )
 STEP = Metric("twiki_step_seconds", "Unix time of the engine's last step.", "gauge")
 DISK_FREE = Metric("twiki_disk_free_bytes", "Room beside the state.", "gauge")
+STATE_BYTES = Metric("twiki_state_bytes", "Files of the state folder, by part.", "gauge", "part")
+MEMORY = Metric("process_resident_memory_bytes", "Memory of this process in RAM.", "gauge")
+"""Under the name that Prometheus' own clients give it, which dashboards know."""
 BUFFERED = Metric("twiki_reorder_buffered", "Changes in the reorder buffer.", "gauge")
 
 METRICS: tuple[Metric, ...] = tuple(

@@ -19,6 +19,7 @@ from stream.embedded import Embedded, Item
 from stream.events import Canary, Rejected
 from stream.health import Health
 from stream.liveness import Liveness, Silence, Watchdog
+from stream.measuring import part_bytes
 from stream.position import NoticeKind
 from stream.settings import ServiceConfig
 from twiki.records import Change
@@ -27,6 +28,7 @@ from twiki.windows.versions import write_aside
 log = logging.getLogger(__name__)
 
 _SAVED_SECONDS = 60.0
+_SIZED_SECONDS = 300.0
 
 
 class Vitals:
@@ -61,6 +63,7 @@ class Vitals:
         self._watchdog = Watchdog(clock, seconds=self._seconds)
         self._silent: set[str] = set()
         self._saved = clock.monotonic()
+        self._sized = float("-inf")
 
     def watching(self, chunks: Iterable[Sequence[Item]]) -> Iterator[Sequence[Item]]:
         """Pass the chunks on, noting what comes and what does not."""
@@ -87,7 +90,7 @@ class Vitals:
         metrics.set(names.IN_FLIGHT, embedded.positions.in_flight)
         metrics.set(names.GAPS_OPEN, len(embedded.positions.gaps()))
         metrics.set(names.QUEUE, len(embedded.beside))
-        metrics.set(names.DISK_FREE, shutil.disk_usage(self._memory.parent).free)
+        self._measure()
         watermark, window = embedded.engine.watermark, embedded.engine.open_window
         if watermark is not None:
             metrics.set(names.WATERMARK, watermark.timestamp())
@@ -98,6 +101,16 @@ class Vitals:
         )
         if self._clock.monotonic() - self._saved > _SAVED_SECONDS:
             self.save()
+
+    def _measure(self) -> None:
+        """Set what is left of the disk, and now and then what the state takes of it."""
+        folder, now = self._memory.parent, self._clock.monotonic()
+        self._metrics.set(names.DISK_FREE, shutil.disk_usage(folder).free)
+        if now - self._sized < _SIZED_SECONDS:
+            return
+        self._sized = now
+        for part, size in part_bytes(folder).items():
+            self._metrics.set(names.STATE_BYTES, size, label=part)
 
     def save(self) -> None:
         """Keep what is normal."""

@@ -20,7 +20,7 @@ DASHBOARD = json.loads((ROOT / "deploy/grafana/twiki.json").read_text("utf-8"))
 QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
 RUNBOOK = (ROOT / "docs/operations.md").read_text("utf-8")
 KNOWN = {metric.name: metric for metric in METRICS}
-_NAME = re.compile(r"\btwiki_\w+")
+_NAME = re.compile(r"\b(?:twiki|process)_\w+")
 _LABELLED = re.compile(r"\b(twiki_\w+)\{(\w+)")
 
 

@@ -5,7 +5,7 @@ from stream.metrics import METRICS, Metrics
 def test_every_metric_has_a_name_of_its_own_and_a_help():
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     for metric in METRICS:
-        assert metric.name.startswith("twiki_")
+        assert metric.name.startswith(("twiki_", "process_"))
         assert metric.help.endswith(".")
         assert metric.name.endswith("_total") == (metric.kind == "counter")
 
