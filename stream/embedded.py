@@ -207,7 +207,8 @@ class Embedded:
     def drain(self) -> None:
         """Apply what still waits for stragglers: no more come. Not after :meth:`stop`."""
         if self._ordering is not None and not self.stopping:
-            self._work(list(self._ordering.flush()))
+            for part in self._wanting.parts(list(self._ordering.flush())):
+                self._work(part)
 
     def _ordered(self, todo: list[_Step]) -> list[_Step]:
         ordering = self._ordering
@@ -245,12 +246,13 @@ class Embedded:
         """Contents of what is worth a request."""
         if self._live is None:
             return self._contents.fetch(changes)
-        return self._live.api.fetch(changes, self._wanting.among(changes))
+        return self._live.api.fetch(changes, self._wanting.among())
 
     def _apply_found(self, found: Sequence[Change | Revision]) -> None:
         """Apply what a backfill or a second reading brought: no position, no watermark."""
         self._beat("backfill")
         changes = [one for one in found if isinstance(one, Change)]
+        self._wanting.bursts(changes)
         fetched = iter(self._fetch(changes) if changes else ())
         for one in found:
             result = next(fetched) if isinstance(one, Change) else one

@@ -6,7 +6,7 @@ have changed; where it does not, the content is fetched. Both answers plug into
 :meth:`stream.hydrate.Hydrator.fetch` as ``wanted``::
 
     gate = SitelinkGate(settings.wiki, has_article=store.has_sitelink)
-    skip = superseded(changes, window_of)
+    skip = superseded(changes, window_of, burst_of)
     api.fetch(changes, lambda change: gate.wants(change) and change not in skip)
 """
 
@@ -67,16 +67,20 @@ class SitelinkGate:
 
 
 def superseded(
-    changes: Sequence[Change], window_of: Callable[[datetime], Hashable]
+    changes: Sequence[Change],
+    window_of: Callable[[datetime], Hashable],
+    burst_of: Callable[[datetime], Hashable] = lambda _arrival: None,
 ) -> frozenset[Change]:
     """Edits followed by a newer edit of the same page in the same window, nothing in between.
 
     Their text stands at no boundary, so that the window's result is the same without it.
+    ``burst_of`` tells by arrival time which edits may stand for each other.
     """
     newest: dict[Hashable, Change] = {}
     skipped: set[Change] = set()
     for change in sorted(changes, key=order):
-        key = (page_key(change), window_of(change.effective_time))
+        window, burst = window_of(change.effective_time), burst_of(change.arrival_time)
+        key = (page_key(change), window, burst)
         before = newest.pop(key, None)
         if change.kind not in TEXT_KINDS or change.visible is False:
             continue

@@ -6,12 +6,13 @@ needed; it is fetched by id when the window closes, if a boundary still needs it
 """
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from stream import metrics as names
 from stream.gate import SitelinkGate, superseded
 from stream.metrics import Metrics
+from stream.ordering import rests_until
 from stream.settings import Settings
 from twiki.engine import Engine
 from twiki.records import Change, Revision
@@ -37,16 +38,16 @@ class Wanting:
     def __init__(self, engine: Engine, settings: Settings, metrics: Metrics, *, live: bool) -> None:
         self._engine = engine
         self._metrics = metrics
-        self._dwells = live and bool(settings.stream.dwell_seconds)
+        self._dwell = timedelta(seconds=settings.stream.dwell_seconds if live else 0)
+        self._skip = frozenset[Change]()
         gated = live and settings.stream.sitelink_gate
         self._gate = SitelinkGate(settings.wiki, self._has_article) if gated else None
 
-    def among(self, changes: Sequence[Change]) -> Callable[[Change], bool]:
-        """What of a chunk's changes is worth a request."""
-        skip = superseded(changes, self._window_of) if self._dwells else frozenset[Change]()
+    def among(self) -> Callable[[Change], bool]:
+        """What of the changes noted last is worth a request."""
 
         def wanted(change: Change) -> bool:
-            if change in skip:
+            if change in self._skip:
                 self._metrics.add(names.SKIPPED, label="superseded")
                 return False
             if self._gate is not None and not self._gate.wants(change):
@@ -56,25 +57,35 @@ class Wanting:
 
         return wanted
 
+    def bursts(self, changes: Sequence[Change]) -> None:
+        """Note what is applied next: of a burst in it the newest alone is fetched."""
+        if self._dwell:
+            self._skip = superseded(changes, self._window_of, self._burst_of)
+
     def parts(self, steps: Sequence[S]) -> list[list[S]]:
         """Cut a chunk where the gate's word on an edit hangs on an earlier one of the chunk.
 
         Each part is fetched and applied before the next is asked about, so that what is
         fetched, and with it the live feed, is the same however the chunks fell.
         """
+        self.bursts([step.change for step in steps if step.change is not None])
         if self._gate is None:
             return [list(steps)]
         parts: list[list[S]] = [[]]
         touching: set[str | None] = set()
         for step in steps:
             change = step.change
-            if change is not None and change.wiki == self._engine.config.wiki.repository:
+            if change is not None and self._asks(change):
                 if change.title in touching:
                     parts.append([])
                     touching.clear()
                 touching.add(change.title)
             parts[-1].append(step)
         return parts
+
+    def _asks(self, change: Change) -> bool:
+        """Whether the gate is asked about a change."""
+        return change.wiki == self._engine.config.wiki.repository and change not in self._skip
 
     def at_once(self, key: Id) -> bool:
         """Whether what the ledger needs is fetched before its window closes."""
@@ -84,6 +95,9 @@ class Wanting:
         """The revision of the change's page that stands at the open end, 0: none is known."""
         key = self._engine.key_of(Revision(change=change))
         return 0 if key is None else self._engine.batch.subject(key).held.stood
+
+    def _burst_of(self, arrival: datetime) -> datetime:
+        return rests_until(arrival, self._dwell)
 
     def _window_of(self, moment: datetime) -> int | None:
         return self._engine.context.window_start(to_ms(moment))

@@ -1,9 +1,10 @@
 """What becomes of an account of a change: told twice, nameless, late, failed, or without end."""
 
 from datetime import timedelta
+from typing import NamedTuple
 
 import pytest
-from histories import CONFIG, NOVEMBER, OCTOBER, at, edit, event
+from histories import CONFIG, NOVEMBER, OCTOBER, at, edit, entity_edit, event, item
 from msgspec.structs import replace
 from test_embedded import LIFE, Contents, bare, placed, run
 from test_embedded import opened as replayed
@@ -27,10 +28,12 @@ from stream.beside import Beside
 from stream.embedded import chunked
 from stream.found import Failed, Failure
 from stream.heal import heal_gaps
+from stream.ordering import Ordering
 from stream.position import Positions
+from stream.settings import StreamConfig
 from stream.sides import Reread, SideKind, SideRecord
 from twiki.engine import Engine
-from twiki.records import ChangeKind, Revision
+from twiki.records import Change, ChangeKind, Revision
 from twiki.state import codec, layout
 from twiki.state.kv import MemoryKeyValues
 from twiki.state.store import Store
@@ -221,13 +224,82 @@ def test_only_the_gaps_that_were_asked_about_are_healed():
     assert positions.gaps() == (second,)
 
 
-def test_a_chunk_of_any_size_tells_an_order_of_its_own_to_nobody():
+def in_chunks(events, size, api, **stream):
+    embedded = opened(api=api, **stream)
+    for chunk in chunked(events, size):
+        embedded.take(chunk)
+    return embedded
+
+
+SIZES = (1, 2, 3, 100)
+
+
+def test_where_chunks_begin_does_not_show_in_the_order_of_the_feed():
     shuffled = [come(FIRST, 0), come(THIRD, 1), come(SECOND_EDIT, 2)]
-    end = canary(at(10, 5) + 300 * SECOND, 9)
-    feeds = []
-    for size in (1, 2, 4):
-        embedded = opened(api=Api(*EDITS))
-        for chunk in chunked([*shuffled, end], size):
-            embedded.take(chunk)
-        feeds.append(sentences(embedded))
-    assert feeds == [["One.", "Two.", "Three."]] * 3
+    events = [*shuffled, canary(at(10, 5) + 300 * SECOND, 9)]
+    feeds = [sentences(in_chunks(events, size, Api(*EDITS))) for size in SIZES]
+    assert feeds == [["One.", "Two.", "Three."]] * len(SIZES)
+
+
+def test_where_chunks_begin_does_not_show_in_what_is_fetched_of_a_burst():
+    texts = [edit(at(10, 5) + 100 * n * SECOND, n + 1, f"{n}.", parent_rev_id=n) for n in range(20)]
+    events = [*(come(one, n) for n, one in enumerate(texts)), canary(at(10, 6), 99)]
+    fetched = []
+    for size in SIZES:
+        api = Api(*texts)
+        in_chunks(events, size, api, dwell_seconds=600.0)
+        fetched.append(api.fetched)
+    # The newest of each span of ten minutes: edits come every 100 seconds.
+    assert fetched == [[6, 12, 18, 20]] * len(SIZES)
+
+
+def test_a_burst_on_an_entity_is_fetched_once_behind_the_gate_too():
+    made = [
+        entity_edit(at(10, 5) + n * SECOND, n + 1, "Q1", item("Q1", sitelink="A"), parent_rev_id=n)
+        for n in range(4)
+    ]
+    events = [*(come(one, n) for n, one in enumerate(made)), canary(at(10, 6), 99)]
+    api = Api(*made)
+    in_chunks(events, 100, api, dwell_seconds=600.0)
+    assert api.fetched == [4]
+
+
+def test_of_two_edits_of_an_entity_in_one_chunk_the_gate_knows_the_first_when_it_sees_the_second():
+    linked = entity_edit(at(10, 5), 1, "Q1", item("Q1", sitelink="A"), parent_rev_id=0)
+    claim = entity_edit(
+        at(10, 5) + SECOND,
+        2,
+        "Q1",
+        item("Q1", ("P1", "Q5"), sitelink="A"),
+        parent_rev_id=1,
+        comment="/* wbsetclaim-create:2||1 */",
+    )
+    bare_item = entity_edit(at(10, 4), 9, "Q1", item("Q1"), parent_rev_id=0)
+    events = [come(one, n) for n, one in enumerate((bare_item, linked, claim))]
+    api = Api(bare_item, linked, claim)
+    in_chunks([*events, canary(at(10, 6), 9)], 100, api)
+    assert api.fetched == [9, 1, 2]
+
+
+def test_what_rests_is_bounded():
+    ordering = Ordering(
+        replace(StreamConfig(), reorder_seconds=0.0, dwell_seconds=3600.0),
+        {},
+        lambda _change: 0,
+        limit=3,
+    )
+    out = []
+    for n in range(10):
+        step = Rest(come(event(ChangeKind.EDIT, at(10, 5), n + 1, page_id=n + 1), n))
+        out += ordering.push(step, None)
+    assert (len(out), len(ordering)) == (7, 3)
+
+
+class Rest(NamedTuple):
+    """A step on its way."""
+
+    change: Change
+
+    @property
+    def arrival(self):
+        return ("stream", self.change.arrival_time)
