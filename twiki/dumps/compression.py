@@ -36,7 +36,10 @@ _AHEAD = 4
 _XZ_INPUT = 1 << 18
 _ZSTD_INPUT = 1 << 12
 """A zstd block expands at most 32,768-fold, so one step makes at most 128 MB."""
-_GzipFile: Callable[..., Any] = igzip.IGzipFile
+_GZIP_INPUT = 4 << 20
+_GZIP_CHUNK = 4 << 20
+"""Few and large steps: after each the thread waits for its turn while the reader computes."""
+_GzipReader: Callable[..., Any] = igzip._IGzipReader  # noqa: SLF001 - of IGzipFile the only fixed size
 _HTML = (b"<!doctype html", b"<html", b"<head")
 _TEXT = (b"<", b"[", b"{", b"\0<", b"<\0", b"\xff\xfe", b"\xfe\xff", b"--", b"/*", b"INSERT")
 _BOM = b"\xef\xbb\xbf"
@@ -239,7 +242,7 @@ def _bzip2(dump: DumpFile) -> Iterator[bytes]:
 
 
 def _gzip(dump: DumpFile) -> Iterator[bytes]:
-    return _members(dump, _GzipFile(fileobj=dump._file))  # noqa: SLF001 (same module)
+    return _members(dump, _GzipReader(dump._file, _GZIP_INPUT), _GZIP_CHUNK)  # noqa: SLF001
 
 
 def _xz(dump: DumpFile) -> Iterator[bytes]:
@@ -267,8 +270,12 @@ def _plain(dump: DumpFile) -> Iterator[bytes]:
     return _members(dump, dump._file)  # noqa: SLF001
 
 
-def _members(dump: DumpFile, reader: Any) -> Iterator[bytes]:  # noqa: ANN401 (untyped readers)
-    while chunk := reader.read(CHUNK):
+def _members(
+    dump: DumpFile,
+    reader: Any,  # noqa: ANN401 (untyped readers)
+    size: int = CHUNK,
+) -> Iterator[bytes]:
+    while chunk := reader.read(size):
         dump.position = dump._file.tell()  # noqa: SLF001
         yield chunk
 

@@ -103,18 +103,16 @@ class EntityDump:
             DumpError: the file is damaged or cut, or too many lines are.
         """
         brackets = _Brackets(self.path)
+        asking = None  # of the first line its bytes do not say where the entity begins
         for offset, text, start, end in spans(self.file):
-            if skip is not None and brackets.inside:
-                known = known_revision(text, start, end)
-                if known is not None and skip(*known):
-                    self.lines += 1
-                    self.skipped += 1
-                    continue
-                asked = known is not None
-            else:
-                asked = False
+            known = None if asking is None else known_revision(text, start, end)
+            if known is not None and asking is not None and asking(*known):
+                self.lines += 1
+                self.skipped += 1
+                continue
             if body := brackets.taken_from(offset, text[start:end]):
-                yield from self._line(offset, body, None if asked else skip)
+                yield from self._line(offset, body, skip if known is None else None)
+            asking = skip if brackets.inside else None
         brackets.end(self.lines)
         if self.damaged_lines > 1 and self.damaged_lines * DAMAGED_IN > self.lines:
             raise self._too_damaged()

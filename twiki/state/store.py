@@ -5,7 +5,7 @@ collects what several revisions changed and lands as **one** write (L16), togeth
 whatever the engine adds to it: outbox, position, counters.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from twiki.state import codec, layout
@@ -30,7 +30,11 @@ class Store:
 
     def held(self, key: Id) -> Held | None:
         """The ledger record of a page or entity, or None."""
-        data = self.kv.get(layout.record(key))
+        return self.held_at(layout.record(key))
+
+    def held_at(self, record: bytes) -> Held | None:
+        """The ledger record at the key that :func:`twiki.state.layout.record` gives, or None."""
+        data = self.kv.get(record)
         return None if data is None else codec.decode_held(data)
 
     def content(self, key: Id, rev: int) -> bytes | None:
@@ -47,12 +51,6 @@ class Store:
         """All entities in the order of their ids as text."""
         for key, value in self.kv.scan(layout.ENTITY):
             yield key[1:].decode(), codec.decode_held(value)
-
-    def others(self, family: bytes, seen: Callable[[Id], bool]) -> Iterator[tuple[Id, Held | None]]:
-        """All pages (``layout.PAGE``) or entities; what was ``seen`` comes as None, unread."""
-        for record, value in self.kv.scan(family):
-            key = layout.parse(record)
-            yield key, None if seen(key) else codec.decode_held(value)
 
     def article_of(self, entity_id: str, boundary_ms: int) -> int | None:
         """The page about an entity, by the ``page_props`` of that boundary."""

@@ -13,7 +13,7 @@ import msgspec
 
 from twiki.engine import Engine
 from twiki.records import Change, ChangeKind, Policy, Revision, Window
-from twiki.state import layout
+from twiki.state import codec, layout
 from twiki.state.codec import Held
 from twiki.state.layout import Id
 from twiki.state.ledger import Entry, EntryKind, Standing, standing
@@ -22,6 +22,7 @@ from twiki.windows.seen import Seen
 
 _EXAMPLES = 5
 _COMMIT_EVERY = 500
+_TELL_EVERY = 1000
 Progress = Callable[[str, int], None]
 
 
@@ -79,7 +80,8 @@ class Census:
         self.boundary = window.end
         self._pins = policy is Policy.DUMP
         self._articles = articles
-        self._seen = Seen()
+        self._family = layout.PAGE if articles else layout.ENTITY
+        self._seen = Seen(self._family)
         self._classes: Counter[Found] = Counter()
         self._examples: dict[Found, list[str]] = defaultdict(list)
         self._tally = Tally()
@@ -90,20 +92,21 @@ class Census:
 
     def known(self, key: Id, rev: int) -> bool:
         """Whether a revision of the dump needs no look: it is what the ledger says."""
-        held = self.engine.store.held(key)
+        record = layout.record(key)
+        held = self.engine.store.held_at(record)
         if held is None or rev in held.needs:
             return False
         stood = standing(held.entries, self._end)
         if stood is None or stood.rev != rev or not stood.known or stood.title is None:
             return False
-        self._seen.add(key)
+        self._seen.add(record)
         self._confirmed += 1
         self._tally.redirects += bool(stood.redirect)
         return True
 
     def take(self, key: Id, revision: Revision) -> None:
         """Sort one revision of the dump, and repair the state from it."""
-        self._seen.add(key)
+        self._seen.add(layout.record(key))
         change = revision.change
         self._tally.in_dump += 1
         self._tally.redirects += bool(change.redirect)
@@ -134,11 +137,12 @@ class Census:
 
     def absent(self, progress: Progress) -> None:
         """Sort what stands in the state at the boundary and is not in the dump."""
-        family = layout.PAGE if self._articles else layout.ENTITY
-        for key, held in self.engine.store.others(family, self._seen.__contains__):
-            progress("state", 1)
-            if held is None:
+        for number, (record, value) in enumerate(self.engine.store.kv.scan(self._family), 1):
+            if number % _TELL_EVERY == 0:
+                progress("state", _TELL_EVERY)
+            if record in self._seen:
                 continue
+            key, held = layout.parse(record), codec.decode_held(value)
             stood = standing(held.entries, self._end)
             if stood is not None and not self._follows(stood):
                 continue
