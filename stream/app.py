@@ -19,11 +19,12 @@ import faust
 from faust.auth import Credentials
 from faust.types import TP
 
+from stream.cluster.admin import first_offset
 from stream.cluster.batches import Batches
 from stream.cluster.client import tls
 from stream.cluster.commit import NumberedCommit, Taken
 from stream.cluster.exposition import PARTITIONS
-from stream.cluster.flow import Order, SteadyFlow
+from stream.cluster.flow import Order, SteadyFlow, SteadyTransport
 from stream.cluster.hydration import Fetching, Hydration
 from stream.cluster.steps import Message, Steps
 from stream.cluster.tables import NumberedStore, NumberedTable, NumberedTables
@@ -83,7 +84,7 @@ def state_app(
     ports = _Ports(app, table, config)
     commit = NumberedCommit(Steps(settings), ports, generation, after=after, metrics=metrics)
     source = name_of(REVISIONS[role], config)
-    order = Order(app, source)
+    order = Order(app, source, lambda number: first_offset(config, source, number))
 
     async def take(events: Sequence[faust.EventT[bytes]]) -> None:
         batch = [_taken(event) for event in events]
@@ -144,6 +145,9 @@ class _App(faust.App):
     def flow_control(self) -> SteadyFlow:
         """Faust's own would empty queues that flow."""
         return SteadyFlow()
+
+    def _new_transport(self) -> SteadyTransport:
+        return SteadyTransport(self.conf.broker_consumer, self)
 
 
 def _app(config: KafkaConfig, role: Role, folder: Path, *, fence: bool) -> faust.App:

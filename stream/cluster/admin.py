@@ -107,6 +107,22 @@ def read_partition(reader: Any, topic: str, number: int) -> Iterator[Any]:  # no
             yield from records
 
 
+def first_offset(config: KafkaConfig, topic: str, number: int) -> int | None:
+    """The offset of the first record that a partition holds; None: it holds none.
+
+    Raises:
+        SourceError: no broker answers, or it refuses us.
+    """
+    reader = consumer(config)
+    try:
+        with translating(config):
+            for row in read_partition(reader, topic, number):
+                return int(row.offset)
+    finally:
+        reader.close()
+    return None
+
+
 def position(
     config: KafkaConfig, wanted: Callable[[BridgeRecord | TopicsRecord], bool]
 ) -> BridgeRecord | TopicsRecord | None:

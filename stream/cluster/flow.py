@@ -1,15 +1,20 @@
-"""Every record once and in order: two places where Faust would let one go unseen.
+"""Every record once and in order: three places where Faust would let one go unseen.
 
-Faust empties the queues of streams whenever it resumes their flow, also when that was flowing
-already: behind a recovery, records that had just come in were lost, their offsets never
-committed. :class:`SteadyFlow` resumes once. :class:`Order` sees to the rest: the number of a
-state value stands for *all* records below it, so a record that was passed over must end the
-worker before a later one is applied; started again it reads from the committed offset.
+* Faust empties the queues of streams whenever it resumes their flow, also when that was flowing
+  already: behind a recovery, records that had just come in were lost, their offsets never
+  committed. :class:`SteadyFlow` resumes once.
+* Records that come in the middle of a rebalance are dropped, and Faust goes back to the committed
+  offset: where a group has never committed there is none, and the dropped ones stayed unread (two
+  workers that start together stood still so). :class:`SteadyConsumer` goes back to the beginning.
+* :class:`Order` sees to the rest: the number of a state value stands for *all* records below it,
+  so a record that was passed over must end the worker before a later one is applied; started
+  again it reads from the committed offset.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from faust.transport.drivers.aiokafka import Consumer, Transport
 from faust.types import TP
 from mode.utils.queues import FlowControlEvent
 
@@ -26,17 +31,46 @@ class SteadyFlow(FlowControlEvent):
             super().resume()
 
 
+class SteadyConsumer(Consumer):
+    """Faust's consumer; a partition without a committed offset goes back to its beginning."""
+
+    async def perform_seek(self) -> None:
+        """Seek every source partition to where its group stands."""
+        await super().perform_seek()
+        fresh = [
+            tp
+            for tp in self.assignment()
+            if self.app.topics.acks_enabled_for(tp.topic) and not self._committed_offset.get(tp)
+        ]
+        if fresh:
+            await self.seek_wait(await self.earliest_offsets(*fresh))
+
+
+class SteadyTransport(Transport):
+    """Kafka by :class:`SteadyConsumer`."""
+
+    Consumer = SteadyConsumer
+
+
 class Order:
     """Watches the offsets of one topic.
 
     Args:
         app: its consumer knows what was committed, and which offsets the log itself lacks
             (compaction, transaction markers).
+        first: the offset of the first record that a partition still holds; asked where nothing
+            was committed yet.
     """
 
-    def __init__(self, app: Any, topic: str) -> None:  # noqa: ANN401 - Faust's own type
+    def __init__(
+        self,
+        app: Any,  # noqa: ANN401 - Faust's own type
+        topic: str,
+        first: Callable[[int], int | None],
+    ) -> None:
         self._app = app
         self._topic = topic
+        self._first = first
         self._next: dict[int, int] = {}
 
     def check(self, events: Sequence[Taken]) -> None:
@@ -50,10 +84,13 @@ class Order:
             if expected is None:
                 # Faust does not note whether the log lacks the committed offset itself.
                 committed = self._committed(event.partition)
-                expected = None if committed is None else committed + 1
+                expected = (committed + 1) if committed else self._beginning(event)
             if expected is not None and event.offset > expected:
                 self._explained(event.partition, expected, event.offset)
             self._next[event.partition] = event.offset + 1
+
+    def _beginning(self, event: Taken) -> int | None:
+        return self._first(event.partition) if event.offset else None
 
     def forget(self) -> None:
         """After a rebalance everything begins at the committed offsets."""

@@ -7,21 +7,24 @@ from faust.types import TP
 from intervaltree import IntervalTree
 from mode.utils.queues import FlowControlQueue
 
+from stream.app import state_app
 from stream.cluster.commit import Taken
-from stream.cluster.flow import Order, SteadyFlow
+from stream.cluster.flow import Order, SteadyConsumer, SteadyFlow
+from stream.settings import KafkaConfig, Settings
+from stream.topics import Role
 from twiki.errors import EngineError
 
 SOURCE = TP("t", 0)
 
 
-def order(committed=None, gaps=()):
+def order(committed=None, gaps=(), first=None):
     tree = IntervalTree()
-    for first, upto in gaps:
-        tree.addi(first, upto)
+    for begin, upto in gaps:
+        tree.addi(begin, upto)
     consumer = SimpleNamespace(
         _committed_offset={SOURCE: committed}, _gap=defaultdict(IntervalTree, {SOURCE: tree})
     )
-    return Order(SimpleNamespace(consumer=consumer), "t")
+    return Order(SimpleNamespace(consumer=consumer), "t", lambda _partition: first)
 
 
 def seen(*offsets):
@@ -59,8 +62,37 @@ def test_offsets_that_the_log_lacks_are_no_loss():
     order(committed=24, gaps=[(25, 33)]).check(seen(33, 34))
 
 
-def test_a_group_without_a_commit_begins_anywhere():
-    order().check(seen(70, 71))
+def test_a_group_without_a_commit_begins_with_what_the_log_holds():
+    order().check(seen(0, 1))
+    order(first=70).check(seen(70, 71))  # compaction took what was before
+    with pytest.raises(EngineError, match="t/0: records 3 to 69 never came"):
+        order(first=3).check(seen(70))
+
+
+def test_without_a_commit_a_partition_goes_back_to_its_beginning(tmp_path):
+    """What a rebalance dropped lies there; a changelog stays where recovery left it."""
+    config = KafkaConfig(partitions=2)
+    app = state_app(Settings(kafka=config), Role.ARTICLE, tmp_path)
+    changelog = TP("twiki.pages-changelog", 0)
+    fresh, known = TP("twiki.revisions-pages", 0), TP("twiki.revisions-pages", 1)
+    sought = {}
+
+    async def go():
+        consumer = app._new_consumer()
+        assert isinstance(consumer, SteadyConsumer)
+        app.topics.acks_enabled_for = lambda topic: topic == fresh.topic
+        consumer.assignment = lambda: {fresh, known, changelog}
+        consumer.seek_to_committed = lambda: told({fresh: None, known: 7, changelog: None})
+        consumer.earliest_offsets = lambda *tps: told(dict.fromkeys(tps, 2))
+        consumer.seek_wait = lambda offsets: told(sought.update(offsets))
+        await consumer.perform_seek()
+
+    asyncio.run(go())
+    assert sought == {fresh: 2}
+
+
+async def told(value):
+    return value
 
 
 def test_after_a_rebalance_everything_begins_at_the_committed_offset():
