@@ -69,19 +69,20 @@ class SitelinkGate:
 def superseded(
     changes: Sequence[Change],
     window_of: Callable[[datetime], Hashable],
-    burst_of: Callable[[datetime], Hashable] = lambda _arrival: None,
+    burst_of: Callable[[datetime], Hashable] = lambda _effective: None,
 ) -> frozenset[Change]:
     """Edits followed by a newer edit of the same page in the same window, nothing in between.
 
     Their text stands at no boundary, so that the window's result is the same without it.
-    ``burst_of`` tells by arrival time which edits may stand for each other.
+    ``burst_of`` tells by the same time which edits may stand for each other.
     """
     newest: dict[Hashable, Change] = {}
     skipped: set[Change] = set()
     for change in sorted(changes, key=order):
-        window, burst = window_of(change.effective_time), burst_of(change.arrival_time)
-        key = (page_key(change), window, burst)
+        span = (window_of(change.effective_time), burst_of(change.effective_time))
+        key = (_titled(change, change.title), *span)
         before = newest.pop(key, None)
+        newest.pop((_titled(change, change.from_title), *span), None)
         if change.kind not in TEXT_KINDS or change.visible is False:
             continue
         if before is not None and _follows(before, change):
@@ -90,8 +91,15 @@ def superseded(
     return frozenset(skipped)
 
 
+def _titled(change: Change, title: str | None) -> Hashable:
+    """The page by its title: whether the account with its id came first is luck."""
+    return page_key(change) if title is None else (change.wiki, title)
+
+
 def _follows(before: Change, after: Change) -> bool:
     """Whether ``after`` is newer by its own time too: an import may come late and be old."""
+    if None not in (before.page_id, after.page_id) and before.page_id != after.page_id:
+        return False  # the title has gone to another page
     if before.rev_dt is None or after.rev_dt is None:
         return False
     return (before.rev_dt, before.rev_id or 0) < (after.rev_dt, after.rev_id or 0)

@@ -36,15 +36,15 @@ class Step(Protocol):
 S = TypeVar("S", bound=Step)
 
 
-def rests_until(arrival: datetime, dwell: timedelta) -> datetime:
-    """The end of the span of event time to which ``arrival`` belongs.
+def rests_until(effective: datetime, dwell: timedelta) -> datetime:
+    """The end of the span of event time to which a change belongs.
 
-    Spans lie on a fixed grid, so that a burst is the same burst however chunks fell and whoever
-    was killed in its midst: coalescing goes by event time alone (ENGINE 4).
+    Spans lie on a fixed grid, so that a burst is the same burst however chunks fell, whichever
+    stream told an edit first, and whoever was killed in its midst (ENGINE 4).
     """
-    milliseconds = to_ms(arrival)
+    milliseconds = to_ms(effective)
     span = dwell // timedelta(milliseconds=1)
-    return from_ms(milliseconds - milliseconds % span + span) if span else arrival
+    return from_ms(milliseconds - milliseconds % span + span) if span else effective
 
 
 class Ordering(Generic[S]):
@@ -124,7 +124,7 @@ class Ordering(Generic[S]):
         while self._resting:
             change = self._resting[0].change
             waits = mark is None or (
-                change is not None and rests_until(change.arrival_time, self._dwell) > mark
+                change is not None and rests_until(change.effective_time, self._dwell) > mark
             )
             if self._dwell and waits and len(self._resting) <= self._limit:
                 return

@@ -96,8 +96,8 @@ class Wanting:
         key = self._engine.key_of(Revision(change=change))
         return 0 if key is None else self._engine.batch.subject(key).held.stood
 
-    def _burst_of(self, arrival: datetime) -> datetime:
-        return rests_until(arrival, self._dwell)
+    def _burst_of(self, effective: datetime) -> datetime:
+        return rests_until(effective, self._dwell)
 
     def _window_of(self, moment: datetime) -> int | None:
         return self._engine.context.window_start(to_ms(moment))

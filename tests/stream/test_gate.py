@@ -120,6 +120,23 @@ def test_what_a_deletion_or_move_stands_behind_is_fetched():
     assert skipped(edit(1, 1), edit(2, 2, kind=ChangeKind.MOVE), edit(3, 3)) == []
 
 
+def test_a_burst_is_one_whichever_account_of_an_edit_came_first():
+    named, nameless = {"title": "A"}, {"title": "A", "page_id": None}
+    assert skipped(edit(1, 1, **nameless), edit(2, 2, **named), edit(3, 3, **nameless)) == [1, 2]
+
+
+def test_another_page_under_the_same_title_supersedes_nothing():
+    away = edit(1, 2, kind=ChangeKind.MOVE, title="B", from_title="A")
+    assert skipped(edit(1, 1, title="A"), edit(9, 3, page=2, title="A")) == []
+    assert skipped(edit(1, 1, title="A"), away, edit(9, 3, page_id=None, title="A")) == []
+
+
+def test_a_burst_ends_with_its_span_of_time():
+    changes = [edit(rev, rev) for rev in range(1, 7)]
+    found = superseded(changes, month, lambda effective: effective.minute // 3)
+    assert sorted(change.rev_id for change in found) == [1, 3, 4]
+
+
 def test_an_import_of_an_old_revision_supersedes_nothing():
     old = edit(60, 5, rev_dt=datetime(2010, 1, 1, tzinfo=UTC))
     assert skipped(edit(50, 1), old) == []
