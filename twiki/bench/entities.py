@@ -3,7 +3,8 @@
 Edits are decoded, compared, written and told, with RocksDB. The dump is generated in real shapes
 and sizes; five of a hundred entities have another revision than the state. Its peers in the same
 run are the decompression of the same file by the standard library and by ``isal``. Seconds are
-those of the processor, all threads together, so that neighbours on the machine do not count.
+by the clock, the least of several rounds, for a dump is decompressed in a thread of its own; those
+of the processor, all threads together, stand beside them.
 
 Each part runs in a process of its own: memory is that of the process.
 """
@@ -47,13 +48,13 @@ _isal: Callable[..., Any] = igzip.open
 
 
 class Reconciling(Record, frozen=True):
-    """What one dump cost: processor seconds and the clock's."""
+    """What one dump cost: seconds by the clock and the processor's."""
 
     ours: float
     gunzip: float
     isal: float
-    ours_clock: float
-    gunzip_clock: float
+    ours_processor: float
+    gunzip_processor: float
     repaired: int
     peak_mb: float
 
@@ -63,7 +64,7 @@ def run(
 ) -> list[Figure]:
     """Figures of ``entities`` edits, and of dumps of ``small`` and ``large`` entities."""
     rate = _apart(edits, entities)
-    little, much = _apart(reconciling, small, rounds), _apart(reconciling, large, 1)
+    little, much = _apart(reconciling, small, rounds), _apart(reconciling, large, 2)
     return [
         figure("entity edits through the engine", rate, "edits/s", budget=_EDITS_BUDGET),
         *_decoding(entities),
@@ -110,11 +111,11 @@ def reconciling(entities: int, rounds: int) -> Reconciling:
             costs.append(cost)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Reconciling(
-        ours=min(cpu for cpu, _ in costs),
-        gunzip=min(cpu for cpu, _ in gunzips),
-        isal=min(cpu for cpu, _ in isals),
-        ours_clock=min(clock for _, clock in costs),
-        gunzip_clock=min(clock for _, clock in gunzips),
+        ours=min(clock for _, clock in costs),
+        gunzip=min(clock for _, clock in gunzips),
+        isal=min(clock for _, clock in isals),
+        ours_processor=min(cpu for cpu, _ in costs),
+        gunzip_processor=min(cpu for cpu, _ in gunzips),
         repaired=repaired,
         peak_mb=peak,
     )
@@ -141,7 +142,12 @@ def _cost(count: int, cost: Reconciling) -> list[Figure]:
             budget_of="ratio",
             better="less",
         ),
-        figure(f"{dump} by the clock, peer: gunzip", cost.ours_clock, "s", peer=cost.gunzip_clock),
+        figure(
+            f"{dump}, seconds of the processor, peer: gunzip",
+            cost.ours_processor,
+            "s",
+            peer=cost.gunzip_processor,
+        ),
         figure(f"{dump}: repaired", cost.repaired, "entities"),
     ]
 

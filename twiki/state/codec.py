@@ -20,7 +20,7 @@ HEAD = bytes([VERSION])
 T = TypeVar("T")
 
 
-class Held(msgspec.Struct, frozen=True, array_like=True):
+class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What state holds of one page or entity, but for the contents themselves."""
 
     entries: tuple[Entry, ...] = ()

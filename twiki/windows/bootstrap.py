@@ -130,7 +130,7 @@ def _entities(engine: Engine, path: Path, done: Bootstrapped, progress: Progress
                 done.not_entities += 1
                 continue
             done.entities += 1
-            outline = gate.outline(entity)
+            outline = gate.outline(entity, engine.store.held(entity.id))
             done.outlines += outline
             revision = of_entity(
                 engine.config.wiki.repository, entity, boundary=boundary, outline=outline

@@ -87,13 +87,17 @@ class Census:
         self._tally = Tally()
         self._confirmed = 0
         """Confirmed by :meth:`known`."""
+        self._held_at = engine.store.held_at
+        self._asked: tuple[Id | None, Held | None] = None, None
+        """What :meth:`known` read last: the record of the line that the dump is at."""
         self.fetch: list[tuple[Id, int]] = []
         self.since_commit = 0
 
     def known(self, key: Id, rev: int) -> bool:
         """Whether a revision of the dump needs no look: it is what the ledger says."""
         record = layout.record(key)
-        held = self.engine.store.held_at(record)
+        held = self._held_at(record)
+        self._asked = key, held
         if held is None or rev in held.needs:
             return False
         stood = standing(held.entries, self._end)
@@ -101,8 +105,14 @@ class Census:
             return False
         self._seen.add(record)
         self._confirmed += 1
-        self._tally.redirects += bool(stood.redirect)
+        if stood.redirect:
+            self._tally.redirects += 1
         return True
+
+    def held(self, key: Id) -> Held | None:
+        """The state's record of what the dump is at, as committed."""
+        asked, held = self._asked
+        return held if asked == key else self.engine.store.held(key)
 
     def take(self, key: Id, revision: Revision) -> None:
         """Sort one revision of the dump, and repair the state from it."""
@@ -110,7 +120,8 @@ class Census:
         change = revision.change
         self._tally.in_dump += 1
         self._tally.redirects += bool(change.redirect)
-        held = self.engine.store.held(key) or Held()
+        held = self.held(key) or Held()
+        self._asked = None, None
         had = any(e.rev == change.rev_id and e.kind in _OWN for e in held.entries)
         self._tally.had += had
         stood = standing(held.entries, self._end)

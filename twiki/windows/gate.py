@@ -18,6 +18,7 @@ from twiki.dumps.entities import DumpEntity
 from twiki.dumps.revisions import of_entity
 from twiki.engine import Engine
 from twiki.state import codec, layout
+from twiki.state.codec import Held
 
 _COMMIT_EVERY = 500
 _ASK_AT_ONCE = 500
@@ -34,15 +35,14 @@ class Gate:
         self._boundary = boundary
         self._link = b'"%s"' % engine.config.wiki.name.encode()
 
-    def outline(self, entity: DumpEntity) -> bool:
-        """Whether no dump names an article, and the state knows the entity as an outline at most.
+    def outline(self, entity: DumpEntity, held: Held | None) -> bool:
+        """Whether no dump names an article, and ``held``, the state's, is an outline at most.
 
         The wiki's name is looked for in the bytes: where it stands for something else the entity is
         kept in full, which costs room and changes no result.
         """
         if self._link in entity.raw or self._store.article_of(entity.id, self._boundary):
             return False
-        held = self._store.held(entity.id)
         if held is None or not held.revs:
             return True
         data = self._store.content(entity.id, held.revs[-1])

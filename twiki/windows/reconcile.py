@@ -150,7 +150,7 @@ def _read_entities(census: Census, path: Path, progress: Progress) -> EntityDump
                 engine.config.wiki.repository,
                 entity,
                 boundary=census.boundary,
-                outline=gate.outline(entity),
+                outline=gate.outline(entity, census.held(entity.id)),
             )
             census.take(entity.id, revision)
     return dump
