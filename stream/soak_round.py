@@ -6,32 +6,29 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
-import requests
 from msgspec.structs import replace
 
 from stream.position import Positions
 from stream.sandbox.dump_files import write_dumps
 from stream.sandbox.faults import Faults
-from stream.sandbox.model import ENWIKI, WIKIDATA
 from stream.sandbox.rehearsal import settings_for
 from stream.sandbox.server import SandboxServer
 from stream.sandbox.verdict import judge
 from stream.sandbox.world import World
 from stream.settings import Settings
+from stream.soak_state import strays
+from stream.soak_twin import Twin
+from stream.soak_watch import Watch
 from stream.soak_worker import Job, encode
 from twiki.engine import Engine
 from twiki.errors import DatasetError
-from twiki.state.asof import Missing
 from twiki.state.rocks import RocksKeyValues
 from twiki.state.store import Store
 from twiki.times import to_ms
@@ -44,9 +41,6 @@ _KILL_SECONDS = (1.5, 5.0)
 _ROUND_SECONDS = 300.0
 _STARTED_SECONDS = 30.0
 _FROZEN_SECONDS = 2.0
-_INSTANT = timedelta(milliseconds=1)
-"""A boundary belongs to the window after it; the world answers up to and including a moment."""
-_LAG_SECONDS = 0.25
 _FATES = {"killed": 12, "terminated": 2, "frozen": 1, "disk full": 1, "rival": 1}
 
 
@@ -63,6 +57,8 @@ class Outcome(msgspec.Struct, kw_only=True):
     ends: Counter[str] = msgspec.field(default_factory=Counter)
     seconds: float = 0.0
     lag: float = 0.0
+    memory: float = 0.0
+    """Most memory of a worker, MB."""
     examples: list[str] = msgspec.field(default_factory=list)
 
     def blame(self, what: str, examples: list[str]) -> None:
@@ -89,21 +85,26 @@ class Round:
         """Play the round and judge it."""
         began = time.monotonic()
         with ExitStack() as stack:
-            server = stack.enter_context(self._server())
+            faults = self._faults()
+            server = stack.enter_context(self._server(faults))
             settings = self._settings(server)
             self._bootstrap(settings)
-            lag = stack.enter_context(_Lag(server))
-            self._suffer(settings, lag, began)
-            self._outcome.lag = max(self._outcome.lag, lag.largest)
+            ordered = not faults.losses and not settings.stream.dwell_seconds
+            twin = Twin(self._world, faults, self._state, self._folder / "twin", ordered=ordered)
+            stack.enter_context(twin)
+            watch = stack.enter_context(Watch(server))
+            self._suffer(settings, watch, began, twin)
+            self._outcome.lag = max(self._outcome.lag, watch.largest_lag)
+            self._outcome.memory = max(self._outcome.memory, watch.peak_memory)
             self._outcome.sent += server.streams.served.count
             self._outcome.repeated += _repeated(server)
         self._outcome.seconds += time.monotonic() - began
         self._outcome.rounds += 1
-        self._judge(settings)
+        self._judge(settings, twin)
 
-    def _server(self) -> SandboxServer:
+    def _faults(self) -> Faults:
         chance = self._chance
-        faults = Faults(
+        return Faults(
             seed=self._seed,
             duplicates=chance.choice((0.0, 0.02, 0.1)),
             disorder=timedelta(seconds=chance.choice((0, 20, 55))),
@@ -119,6 +120,9 @@ class Round:
             api_refusals=0.02,
             maxlag=0.02,
         )
+
+    def _server(self, faults: Faults) -> SandboxServer:
+        chance = self._chance
         return SandboxServer(
             self._world,
             rate=self._rate,
@@ -127,7 +131,7 @@ class Round:
             heartbeat_seconds=0.2,
             ids=chance.choice(("timestamp", "offset")),
             gzip_stream=chance.choice((True, False)),
-            chunk_bytes=chance.choice((None, 1, 7, 1000)),
+            chunk_bytes=_pieces(chance.choice((None, 1, 7, 1000)), huge=bool(faults.huge)),
             grace=None,
             gated=True,
             dumps_folder=self._folder / "site",
@@ -160,8 +164,8 @@ class Round:
         bootstrap(engine, dumps.articles, [dumps.entities])
         store.close()
 
-    def _suffer(self, settings: Settings, lag: "_Lag", began: float) -> None:
-        """Start the worker again and again until it ends by itself."""
+    def _suffer(self, settings: Settings, watch: Watch, began: float, twin: Twin) -> None:
+        """Start the worker again and again until it ends by itself; its twin once."""
         job = Job(
             settings=settings,
             state=self._state,
@@ -169,6 +173,16 @@ class Round:
             until=self._world.dump_complete(self._world.boundaries[-1]),
             jumps=0.05,
         )
+        calm = self._start(twin.job(job), -1)
+        try:
+            self._die_and_rise(job, watch, began)
+            code = calm.wait(_ROUND_SECONDS)
+        finally:
+            calm.kill()
+        if code != 0:
+            self._wrong("undisturbed", [f"ended with {code}", self._errors()])
+
+    def _die_and_rise(self, job: Job, watch: Watch, began: float) -> None:
         number = 0
         while True:
             number += 1
@@ -179,13 +193,12 @@ class Round:
             else:
                 told = replace(job, seed=number)
             process = self._start(told, number)
-            lag.follow(process)
+            watch.follow(process)
             code = self._end(process, "none" if late else fate, told)
             if code == 0 and fate != "terminated":
                 return
             if late and code != 0:
-                self._outcome.wrong += 1
-                self._outcome.blame(f"round {self._seed}", [f"ended with {code}", self._errors()])
+                self._wrong("the worker", [f"ended with {code}", self._errors()])
                 return
 
     def _start(self, job: Job, number: int) -> "subprocess.Popen[str]":
@@ -228,13 +241,17 @@ class Round:
             code = rival.wait()
         refused = code == 1 and "StateLocked" in self._errors()
         if not refused and first.poll() is None:
-            self._outcome.wrong += 1
-            self._outcome.blame(f"round {self._seed}", [f"a second process ended with {code}"])
+            self._wrong("a second process", [f"ended with {code}"])
 
     def _errors(self) -> str:
         return (self._folder / "errors.txt").read_text(encoding="utf-8")[-3000:]
 
-    def _judge(self, settings: Settings) -> None:
+    def _wrong(self, what: str, examples: list[str]) -> None:
+        """Count one thing that is wrong."""
+        self._outcome.wrong += 1
+        self._outcome.blame(f"round {self._seed}: {what}", examples)
+
+    def _judge(self, settings: Settings, twin: Twin) -> None:
         window = self._world.windows[0]
         store = Store(RocksKeyValues(self._state / "db"))
         engine = Engine.open(store, settings)
@@ -248,7 +265,12 @@ class Round:
         outcome.lost += sum(gap.last - gap.first + 1 for gap in left)
         outcome.blame(f"round {self._seed}: gap", [str(gap) for gap in left])
         for boundary in (window.start, window.end):
-            self._judge_state(engine, boundary)
+            wrong = list(strays(engine, self._world, boundary))
+            outcome.wrong += len(wrong)
+            outcome.blame(f"round {self._seed}: state", wrong)
+        differs = twin.against(engine)
+        outcome.wrong += len(differs)
+        outcome.blame(f"round {self._seed}: not as undisturbed", [one[:500] for one in differs])
         store.close()
         folder = versions.window_folder(self._datasets, settings.wiki.name, window.name)
         try:
@@ -262,81 +284,10 @@ class Round:
         outcome.blame(f"round {self._seed}", list(verdict.examples))
         shutil.rmtree(self._datasets)
 
-    def _judge_state(self, engine: Engine, boundary: datetime) -> None:
-        """Every article and item of the world at the boundary, by its revision."""
-        state, at = engine.as_of(), to_ms(boundary)
-        wrong = []
-        for wiki in (ENWIKI, WIKIDATA):
-            for page in self._world.pages(wiki, boundary - _INSTANT):
-                if page.namespace != 0 or page.redirect is not None:
-                    continue
-                found = (
-                    state.article(page.page_id, at).article
-                    if wiki == ENWIKI
-                    else state.entity(page.title, at)
-                )
-                hidden = found is Missing.HIDDEN
-                rev = None if found is None or isinstance(found, Missing) else found.rev_id
-                if rev != page.rev_id and not hidden:
-                    wrong.append(f"{boundary} {page.title}: {page.rev_id}, found {found}"[:300])
-        self._outcome.wrong += len(wrong)
-        self._outcome.blame(f"round {self._seed}: state", wrong)
 
-
-class _Lag:
-    """How long after it was sent an event was applied: by the watermark that health tells."""
-
-    def __init__(self, server: SandboxServer) -> None:
-        self._server = server
-        self._sent: list[tuple[float, datetime]] = []
-        self._url: str | None = None
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self.largest = 0.0
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ends.set()
-        self._thread.join()
-
-    def follow(self, process: "subprocess.Popen[str]") -> None:
-        """Ask this worker from now on; it tells its address when it listens."""
-
-        def listen() -> None:
-            line = process.stdout.readline() if process.stdout is not None else ""
-            self._url = line.strip() or None
-
-        self._url = None
-        threading.Thread(target=listen, daemon=True).start()
-
-    def _watch(self) -> None:
-        while not self._ends.wait(_LAG_SECONDS):
-            now = time.monotonic()
-            self._sent.append((now, self._server.now))
-            watermark = self._watermark()
-            if watermark is None:
-                continue
-            while len(self._sent) > 1 and self._sent[1][1] <= watermark:
-                self._sent.pop(0)
-            self.largest = max(self.largest, now - self._sent[0][0])
-
-    def _watermark(self) -> datetime | None:
-        url = self._url
-        if url is None:
-            return None
-        try:
-            told = requests.get(f"{url}/healthz", timeout=1).json()["watermark"]
-        except (requests.RequestException, ValueError, KeyError):
-            return None
-        return None if told is None else datetime.fromisoformat(told)
+def _pieces(chunk_bytes: int | None, *, huge: bool) -> int | None:
+    """No event of megabytes byte by byte: to read it would take longer than a worker lives."""
+    return max(chunk_bytes, 1000) if chunk_bytes and huge else chunk_bytes
 
 
 def _freeze(process: "subprocess.Popen[str]") -> None:
