@@ -268,7 +268,7 @@ class Round:
             wrong = list(strays(engine, self._world, boundary))
             outcome.wrong += len(wrong)
             outcome.blame(f"round {self._seed}: state", wrong)
-        differs = twin.against(engine)
+        differs = twin.against(engine, window.end)
         outcome.wrong += len(differs)
         outcome.blame(f"round {self._seed}: not as undisturbed", [one[:500] for one in differs])
         store.close()

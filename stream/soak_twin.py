@@ -5,6 +5,7 @@ connection that never breaks, from an API that always answers, and is never kill
 """
 
 import shutil
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -82,12 +83,12 @@ class Twin:
         state, datasets = self._folder / "state", self._folder / "datasets"
         return replace(job, settings=settings, state=state, datasets=datasets, jumps=0.0)
 
-    def against(self, engine: Engine) -> list[str]:
-        """What the state and feed of ``engine`` do not have in common with this run's."""
+    def against(self, engine: Engine, until: datetime) -> list[str]:
+        """What state and feed of ``engine`` do not have in common with this run's, before then."""
         store = Store(RocksKeyValues(self._folder / "state" / "db"))
         try:
-            ours = meaning(engine)
-            theirs = meaning(Engine.open(store, engine.config))
+            ours = meaning(engine, until)
+            theirs = meaning(Engine.open(store, engine.config), until)
         finally:
             store.close()
         if not self._ordered:

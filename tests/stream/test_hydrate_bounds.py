@@ -20,23 +20,24 @@ TOGETHER = 2
 
 
 class Crowd:
-    """Counts who asks at the same time; the first one waits for the others."""
+    """Counts who asks at the same time; for a while the first ones wait for more."""
 
     def __init__(self, wiki):
         self._wiki = wiki
         self._lock = threading.Lock()
         self._inside = 0
+        self._waits_until = 0.0
         self.asked = 0
         self.most = 0
 
     def __call__(self, url, params):
         with self._lock:
             self.asked += 1
-            first = self.asked == 1
             self._inside += 1
+            if self.asked == 1:
+                self._waits_until = time.monotonic() + 0.3
             self.most = max(self.most, self._inside)
-        end = time.monotonic() + 0.3
-        while first and self.most <= TOGETHER and time.monotonic() < end:
+        while self.most <= TOGETHER and time.monotonic() < self._waits_until:
             time.sleep(0.005)
         with self._lock:
             self._inside -= 1

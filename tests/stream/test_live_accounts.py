@@ -275,9 +275,10 @@ def test_of_two_edits_of_an_entity_in_one_chunk_the_gate_knows_the_first_when_it
         comment="/* wbsetclaim-create:2||1 */",
     )
     bare_item = entity_edit(at(10, 4), 9, "Q1", item("Q1"), parent_rev_id=0)
-    events = [come(one, n) for n, one in enumerate((bare_item, linked, claim))]
     api = Api(bare_item, linked, claim)
-    in_chunks([*events, canary(at(10, 6), 9)], 100, api)
+    embedded = opened(api=api)
+    embedded.take([come(bare_item, 0), canary(at(10, 4, 13), 1)])
+    embedded.take([come(linked, 2), come(claim, 3), canary(at(10, 6), 4)])
     assert api.fetched == [9, 1, 2]
 
 

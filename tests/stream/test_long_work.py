@@ -1,6 +1,7 @@
 """Work that takes hours on a large wiki: the stream waits, nothing is lost, health is honest."""
 
 import json
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -116,6 +117,36 @@ def test_a_long_reconciliation_loses_nothing_and_says_that_it_is_one(world, tmp_
         folder = versions.window_folder(tmp_path / "datasets", "enwiki", window.name)
         assert judge(Dataset.open(folder), world.books(window)).examples == ()
     assert Positions.from_bytes(service.engine.progress.positions).gaps() == ()
+
+
+def test_systemd_hears_that_it_is_at_work_before_it_heals(world, tmp_path):
+    heard = []
+    with (
+        SandboxServer(world, grace=None) as server,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel,
+    ):
+        address = str(tmp_path / "notify")
+        channel.bind(address)
+        channel.settimeout(10)
+
+        def heal(_embedded):
+            heard.append(channel.recv(100))
+            service.stop()
+
+        base = settings_for(Settings(), server)
+        service = Service(
+            tmp_path,
+            Store(MemoryKeyValues()),
+            replace(base, service=replace(base.service, dumps_site="", port=0)),
+            datasets=tmp_path / "datasets",
+            clock=SystemClock(),
+            metrics=Metrics(),
+            heal=heal,
+            notify_address=address,
+        )
+        service.run(since=world.boundaries[0])
+        heard.append(channel.recv(100))
+    assert heard == [b"READY=1", b"STOPPING=1"]
 
 
 def test_work_that_gives_no_sign_of_life_is_told_as_a_stall(world, tmp_path, monkeypatch):
