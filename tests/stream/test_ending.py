@@ -1,18 +1,28 @@
 """How reading ends, or begins anew: what waits is not applied, and nobody waits for ever."""
 
 import random
+import time
 
 import pytest
+from msgspec.structs import replace
 from stream_fakes import FakeClock, FakeConnection, FakeSource, framed, recent_change
 from test_live import EDITS, FIRST, THIRD, Api, canary, come, opened, sentences
 from test_live import at as moment
 
+from stream.clock import SystemClock
+from stream.embedded import Embedded
 from stream.events import Decoder
 from stream.eventstreams import EventStreams
 from stream.metrics import Metrics
 from stream.position import Positions
-from stream.settings import StreamConfig
+from stream.runner import Service
+from stream.sandbox.rehearsal import settings_for
+from stream.sandbox.server import SandboxServer
+from stream.sandbox.world import World
+from stream.settings import Settings, StreamConfig
 from twiki.records import ChangeKind
+from twiki.state.kv import MemoryKeyValues
+from twiki.state.store import Store
 from twiki.windows.versions import write_aside
 
 CONFIG = StreamConfig(url="http://127.0.0.1:1")
@@ -48,6 +58,34 @@ def test_after_a_stop_what_waits_for_stragglers_is_left_to_the_next_run():
     embedded.drain()
     assert sentences(embedded) == ["One."]
     assert embedded.positions.in_flight == 1
+
+
+def test_a_stop_ends_the_service_after_the_chunk_at_hand(tmp_path, monkeypatch):
+    world, taken = World(23, articles=60, months=1), []
+    with SandboxServer(world, grace=None, hold=True) as server:
+
+        class Counting(Embedded):
+            def take(self, chunk):
+                taken.append(len(chunk))
+                service.stop()
+                end = time.monotonic() + 10
+                while server.streams.served.count < 300 and time.monotonic() < end:
+                    time.sleep(0.01)  # more is there to be taken
+                super().take(chunk)
+
+        monkeypatch.setattr("stream.runner.Embedded", Counting)
+        base = settings_for(Settings(), server)
+        service = Service(
+            tmp_path,
+            Store(MemoryKeyValues()),
+            replace(base, service=replace(base.service, dumps_site="", port=0)),
+            datasets=tmp_path / "datasets",
+            clock=SystemClock(),
+            metrics=Metrics(),
+        )
+        monkeypatch.setattr(service._clock, "stop", lambda: None)  # the source goes on telling
+        service.run(since=world.boundaries[0])
+    assert len(taken) == 1
 
 
 def test_at_the_end_of_a_source_what_waits_is_applied():
