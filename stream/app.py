@@ -19,7 +19,7 @@ import faust
 from faust.auth import Credentials
 from faust.types import TP
 
-from stream.cluster.admin import first_offset
+from stream.cluster.admin import first_offset, pages_of
 from stream.cluster.batches import Batches
 from stream.cluster.client import tls
 from stream.cluster.commit import NumberedCommit, Taken
@@ -117,7 +117,12 @@ def hydrator_app(
     app = _app(config, Role.HYDRATOR, folder, fence=False)
     sources = (name_of(Topic.CHANGES, config), name_of(Topic.NEEDS, config))
     hydration = Hydration(
-        settings, contents, lambda messages: _tell(app, config, messages), after, metrics
+        settings,
+        contents,
+        lambda messages: _tell(app, config, messages),
+        after,
+        metrics,
+        pages_of=lambda keys: pages_of(config, keys),
     )
     batches = Batches[faust.EventT[bytes]](
         lambda events: hydration([_taken(event) for event in events]),

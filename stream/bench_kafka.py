@@ -19,6 +19,7 @@ from pathlib import Path
 import msgspec
 from kafka import TopicPartition
 
+from stream import bench_kafka_soak
 from stream.bridge import Bridge
 from stream.cluster import localbroker
 from stream.cluster.admin import create_topics, read_all
@@ -46,6 +47,9 @@ def run(
     recovered: int = 10_000,
     live_seconds: float = 20.0,
     kafka_home: Path | None = None,
+    soak: bool = False,
+    kills: int | None = None,
+    seed: int = 1,
 ) -> list[Figure]:
     """Measure. Needs a broker to start: see :mod:`stream.cluster.localbroker`.
 
@@ -55,7 +59,14 @@ def run(
         recovered: articles whose state is rebuilt from the changelog.
         live_seconds: how long the latency at the live rate is watched.
         kafka_home: where Apache Kafka is, beside ``KAFKA_HOME``.
+        soak: kill workers instead, see :mod:`stream.bench_kafka_soak`.
+        kills: of the soak.
+        seed: of the soak.
     """
+    if soak:
+        return bench_kafka_soak.run(
+            bench_kafka_soak.KILLS if kills is None else kills, seed=seed, kafka_home=kafka_home
+        )
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-kafka-")))
         homes = [] if kafka_home is None else [kafka_home]

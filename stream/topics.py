@@ -12,6 +12,7 @@
     dead               what could not be used, with the reason
     windows            announcements: closed, dataset written            (bridge, cut → listener)
     positions          where the bridge stands, what topics there were
+    titles             which page bore a title at the first boundary     (fill → hydrator)
 
 All topics have the same number of partitions and :func:`partition_of` chooses among them from
 the raw bytes of the key, so that a page has one partition number everywhere. Values are JSON
@@ -52,6 +53,7 @@ class Topic(StrEnum):
     DEAD = "dead"
     WINDOWS = "windows"
     POSITIONS = "positions"
+    TITLES = "titles"
 
 
 class Role(StrEnum):
@@ -71,6 +73,7 @@ COMPACTED = frozenset(
         Topic.PAGES_CHANGELOG,
         Topic.ENTITIES_CHANGELOG,
         Topic.POSITIONS,
+        Topic.TITLES,
     ]
 )
 
@@ -134,7 +137,12 @@ def partition_of(key: bytes, partitions: int) -> int:
 
 def event_key(change: Change) -> bytes:
     """Key of a change: wiki and title as found, since not every event has a page id."""
-    return f"{change.wiki}:{change.title or ''}".encode("utf-8", "surrogatepass")
+    return title_key(change.wiki, change.title or "")
+
+
+def title_key(wiki: str, title: str) -> bytes:
+    """Key of a title."""
+    return f"{wiki}:{title}".encode("utf-8", "surrogatepass")
 
 
 def page_key(wiki: str, page: int | str) -> bytes:
@@ -269,6 +277,12 @@ class BridgeRecord(_Told, frozen=True, kw_only=True, tag="bridge"):
     """Changes sent since the beginning."""
 
 
+class TitleRecord(_Told, frozen=True, kw_only=True, tag="title"):
+    """``titles``: the page that bore the key's title at the first boundary."""
+
+    page: int
+
+
 class TopicsRecord(_Told, frozen=True, kw_only=True, tag="topics"):
     """``positions``: the topics that a role's state was made with, by their ids."""
 
@@ -289,6 +303,7 @@ Record = (
     | DeadRecord
     | BridgeRecord
     | TopicsRecord
+    | TitleRecord
 )
 OfChanges = ChangeRecord | RevisionRecord | CloseRecord | NeedRecord
 """``changes`` and ``needs``."""
@@ -302,6 +317,7 @@ OF_TOPIC: dict[Topic, tuple[type[_Told], ...]] = {
     Topic.DEAD: (DeadRecord,),
     Topic.WINDOWS: (WindowRecord,),
     Topic.POSITIONS: (BridgeRecord, TopicsRecord),
+    Topic.TITLES: (TitleRecord,),
 }
 """Which records a topic holds; the live feed holds :data:`twiki.live.Output`."""
 
@@ -311,6 +327,7 @@ _changes: msgspec.json.Decoder[OfChanges] = msgspec.json.Decoder(OfChanges)
 _revisions: msgspec.json.Decoder[OfRevisions] = msgspec.json.Decoder(OfRevisions)
 _positions: msgspec.json.Decoder[OfPositions] = msgspec.json.Decoder(OfPositions)
 _windows = msgspec.json.Decoder(WindowRecord)
+_titles = msgspec.json.Decoder(TitleRecord)
 
 
 class BadRecordError(ValueError):
@@ -352,6 +369,11 @@ def decode_position(data: bytes | None) -> OfPositions:
 def decode_window(data: bytes | None) -> WindowRecord:
     """A record of ``windows``; errors as :func:`decode_revision`."""
     return _decoded(_windows, data)
+
+
+def decode_title(data: bytes | None) -> TitleRecord:
+    """A record of ``titles``; errors as :func:`decode_revision`."""
+    return _decoded(_titles, data)
 
 
 def _decoded(decoder: msgspec.json.Decoder[T], data: bytes | None) -> T:

@@ -16,6 +16,7 @@ from stream.topics import (
     Topic,
     TopicsRecord,
     decode_position,
+    decode_title,
     encode,
     group_of,
     name_of,
@@ -121,6 +122,33 @@ def first_offset(config: KafkaConfig, topic: str, number: int) -> int | None:
     finally:
         reader.close()
     return None
+
+
+def pages_of(config: KafkaConfig, keys: Iterable[bytes]) -> dict[bytes, int]:
+    """The pages that bore titles at the first boundary, by key, as far as they are known.
+
+    It reads the partitions of the keys to their ends: for the few events of which neither the
+    bridge nor the API knows the page.
+
+    Raises:
+        SourceError: no broker answers, or it refuses us.
+    """
+    wanted: dict[int, set[bytes]] = {}
+    for key in keys:
+        wanted.setdefault(partition_of(key, config.partitions), set()).add(key)
+    found: dict[bytes, int] = {}
+    if not wanted:
+        return found
+    reader = consumer(config)
+    try:
+        with translating(config):
+            for number, among in wanted.items():
+                for row in read_partition(reader, name_of(Topic.TITLES, config), number):
+                    if row.key in among:
+                        found[row.key] = decode_title(row.value).page
+    finally:
+        reader.close()
+    return found
 
 
 def position(

@@ -33,6 +33,7 @@ from stream.topics import (
     Topic,
     decode_change,
     encode,
+    event_key,
     page_key,
     partition_of,
     revision_key,
@@ -57,6 +58,8 @@ class Contents(Protocol):
         """Release connections."""
 
 
+PagesOf = Callable[[Sequence[bytes]], dict[bytes, int]]
+"""The pages that bore titles at the first boundary, by the keys of the titles."""
 Fetching = Callable[[float], Contents]
 """Contents under a share of the politeness budget, between 0 and 1."""
 
@@ -77,6 +80,7 @@ class Hydration:
         tell: Tell,
         after: Callable[[int], None] = lambda _step: None,
         metrics: Metrics | None = None,
+        pages_of: PagesOf = lambda _keys: {},
     ) -> None:
         self._wiki = settings.wiki
         self._config = settings.kafka
@@ -84,6 +88,7 @@ class Hydration:
         self._tell = tell
         self._after = after
         self._metrics = metrics or Metrics()
+        self._pages_of = pages_of
         self._share = 0.0
         self._contents: Contents | None = None
 
@@ -126,7 +131,7 @@ class Hydration:
         """Each record that asks for content, with what came, in their order."""
         if self._contents is None:
             await self.share(1.0)
-        changes = [r.change for r in records if isinstance(r, ChangeRecord)]
+        changes = [r for r in records if isinstance(r, ChangeRecord)]
         needs = [r for r in records if isinstance(r, NeedRecord)]
         found, supplied = await asyncio.get_running_loop().run_in_executor(
             None, self._ask, changes, needs
@@ -143,13 +148,14 @@ class Hydration:
         return told
 
     def _ask(
-        self, changes: list[Change], needs: list[NeedRecord]
+        self, asked: list[ChangeRecord], needs: list[NeedRecord]
     ) -> tuple[list[Revision | Failed], list[Revision | Failed]]:
         """In a thread: the API's client is a blocking one."""
         contents = self._contents
         if contents is None:
             raise SourceError("the hydrator has no client of the API")
-        found = contents.fetch(changes) if changes else []
+        found = contents.fetch([record.change for record in asked]) if asked else []
+        found = self._with_pages(asked, found)
         supplied: dict[int, Revision | Failed] = {}
         for wiki in (self._wiki.name, self._wiki.repository):
             wanted = [(i, need.rev_id) for i, need in enumerate(needs) if need.wiki == wiki]
@@ -160,6 +166,27 @@ class Hydration:
         if any(isinstance(r, Failed) and r.reason is Failure.STOPPED for r in results):
             raise SourceError("the hydrator is stopping: this batch is fetched again")
         return found, [supplied[i] for i in range(len(needs)) if i in supplied]
+
+    def _with_pages(
+        self, asked: Sequence[ChangeRecord], found: Sequence[Revision | Failed]
+    ) -> list[Revision | Failed]:
+        """What still names no page, under the page that bore its title at the first boundary."""
+        nameless = {
+            index: event_key(record.change)
+            for index, (record, got) in enumerate(zip(asked, found, strict=True))
+            if record.page is None and isinstance(got, Revision) and self._is_nameless(got.change)
+        }
+        pages = self._pages_of(list(nameless.values())) if nameless else {}
+        told = list(found)
+        for index, key in nameless.items():
+            got = told[index]
+            if key in pages and isinstance(got, Revision):
+                told[index] = replace(got, change=replace(got.change, page_id=pages[key]))
+        return told
+
+    def _is_nameless(self, change: Change) -> bool:
+        """Whether it is about an article, as far as it says, and does not say which."""
+        return change.wiki == self._wiki.name and not change.page_id and not change.namespace
 
     # --- writing ---
 

@@ -81,7 +81,7 @@ class ApacheKafka:
         heap: str = "256m",
     ) -> None:
         self.kind = f"Apache Kafka from {home.name}"
-        self._home, self._folder, self._heap = home, folder, heap
+        self.home, self._folder, self._heap = home, folder, heap
         self.overrides = dict(overrides or {})
         self._port, self._controller = free_port(), free_port()
         self.address = f"127.0.0.1:{self._port}"
@@ -127,7 +127,7 @@ class ApacheKafka:
             "-XX:TieredStopAtLevel=1",
             f"-Dlog4j2.configurationFile={log4j}",
             "-cp",
-            f"{self._home}/libs/*",
+            f"{self.home}/libs/*",
         ]
 
     def _properties(self) -> dict[str, str]:
@@ -156,6 +156,7 @@ class ApacheKafka:
             "num.network.threads": "2",
             "num.io.threads": "2",
             "log.cleaner.dedupe.buffer.size": str(16 << 20),
+            "log.cleaner.backoff.ms": "1000",
             **self.overrides,
         }
 

@@ -20,6 +20,7 @@ from stream.settings import KafkaConfig, Settings
 from stream.topics import (
     ReconciledRecord,
     RevisionRecord,
+    TitleRecord,
     Topic,
     WindowRecord,
     encode,
@@ -27,6 +28,7 @@ from stream.topics import (
     page_key,
     partition_of,
     revision_key,
+    title_key,
 )
 from twiki import engine as engines
 from twiki.apply import Applied
@@ -82,6 +84,14 @@ class Publisher:
         own = revision_key(key, revision, supplied=supplied)
         self._send(topic, own, encode(told), number)
         self.count += 1
+
+    def title(self, page: Id, revision: Revision) -> None:
+        """Send which page bears a title: what the log of an event does not say."""
+        title = revision.change.title
+        if isinstance(page, int) and title:
+            key = title_key(self._settings.wiki.name, title)
+            number = partition_of(key, self._config.partitions)
+            self._send(Topic.TITLES, key, encode(TitleRecord(page=page)), number)
 
     def reconciled(self, window: Window, policy: Policy, first: int) -> str:
         """Tell every partition that a window's corrections are complete; the run's name."""
@@ -177,6 +187,7 @@ class _Seeding(PublishingEngine):
         key = self.key_of(revision) if key is None else key
         if key is not None:
             self._publish(key, revision)
+            self.publisher.title(key, revision)
         return None
 
 

@@ -27,6 +27,10 @@ def bench(
         float | None, typer.Option(min=0.0, help="soak: how long; whole rounds, at least one.")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="soak: of the first round.")] = None,
+    soak: Annotated[
+        bool | None, typer.Option("--soak", help="kafka: workers killed 50 times at random.")
+    ] = None,
+    kills: Annotated[int | None, typer.Option(min=1, help="kafka --soak: how often.")] = None,
 ) -> None:
     """Measure one part of the system on this machine and print the figures beside the budget.
 
@@ -43,7 +47,16 @@ def bench(
         for known in sorted(BENCHES):
             say(f"{known:<14} {BENCHES[known].about}")
         return
-    figures = run(name, model=model, tokens=tokens, out=out, minutes=minutes, seed=seed)
+    figures = run(
+        name,
+        model=model,
+        tokens=tokens,
+        out=out,
+        minutes=minutes,
+        seed=seed,
+        soak=soak,
+        kills=kills,
+    )
     give({"bench": name, "machine": machine(), "figures": figures})
     for figure in figures:
         budget = "" if figure.met is None else ("  met" if figure.met else "  MISSED")

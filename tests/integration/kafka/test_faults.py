@@ -12,7 +12,10 @@ from stream.topics import Role
 STATE = (Role.ARTICLE, Role.ENTITY)
 
 
-@pytest.mark.parametrize("kills", [pytest.param(5), pytest.param(10, marks=pytest.mark.kafka_full)])
+FULL = pytest.mark.kafka_full
+
+
+@pytest.mark.parametrize("kills", [5, pytest.param(10, marks=FULL)])
 def test_workers_killed_at_random_in_mid_batch(cluster, embedded, kills):
     chance = random.Random(kills)
     cluster.start_slowly()
@@ -28,6 +31,7 @@ def test_workers_killed_at_random_in_mid_batch(cluster, embedded, kills):
     cluster.check(embedded)
 
 
+@FULL
 def test_a_worker_killed_between_each_pair_of_steps(cluster, embedded):
     cluster.start_slowly()
     cluster.begin()
@@ -41,6 +45,7 @@ def test_a_worker_killed_between_each_pair_of_steps(cluster, embedded):
     cluster.check(embedded)
 
 
+@FULL
 def test_a_worker_killed_and_its_local_folder_wiped(cluster, embedded):
     cluster.start_slowly()
     cluster.begin()
@@ -54,6 +59,7 @@ def test_a_worker_killed_and_its_local_folder_wiped(cluster, embedded):
     cluster.check(embedded)
 
 
+@FULL
 @pytest.mark.apache("transactions, the fence against zombies")
 def test_a_worker_frozen_past_its_session_and_woken_again(cluster, embedded):
     cluster.start_slowly()
@@ -69,7 +75,8 @@ def test_a_worker_frozen_past_its_session_and_woken_again(cluster, embedded):
     cluster.check(embedded)
 
 
-@pytest.mark.apache("a disk: what it held is gone after a restart")
+@FULL
+@pytest.mark.apache("disk: what it held is gone after a restart")
 def test_the_broker_stopped_and_started_under_way(cluster, embedded):
     cluster.start_slowly()
     cluster.begin()
@@ -81,6 +88,7 @@ def test_the_broker_stopped_and_started_under_way(cluster, embedded):
     cluster.check(embedded)
 
 
+@FULL
 def test_partitions_move_from_one_worker_to_three_and_back_under_load(cluster, embedded):
     cluster.start_slowly()
     cluster.begin()
@@ -98,6 +106,7 @@ def test_partitions_move_from_one_worker_to_three_and_back_under_load(cluster, e
     cluster.check(embedded)
 
 
+@FULL
 def test_the_same_events_twice(cluster, embedded):
     cluster.begin()
     cluster.bridge_again()
@@ -106,6 +115,7 @@ def test_the_same_events_twice(cluster, embedded):
     cluster.check(embedded)
 
 
+@FULL
 def test_the_hydrator_killed_between_its_writing_and_its_commit(cluster, embedded):
     cluster.start_slowly()
     cluster.begin()

@@ -19,7 +19,9 @@ def settled(cluster):
     return cluster
 
 
-@pytest.mark.parametrize("policy", list(Policy))
+@pytest.mark.parametrize(
+    "policy", [Policy.DUMP, pytest.param(Policy.BOUNDARY, marks=pytest.mark.kafka_full)]
+)
 def test_a_reconciled_window_equals_the_embedded_engines(settled, dumps, tmp_path, policy):
     settled.under(policy)
     name, end = settled.world.windows[0].name, dumps[1]

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 
 import msgspec
 import pytest
@@ -19,19 +18,24 @@ from kafka.admin import (
 from stream.cluster import localbroker
 from stream.cluster.admin import create_topics
 from stream.cluster.client import producer
-from stream.topics import Role
 from twiki.errors import ConfigError, SourceError
 
-pytestmark = pytest.mark.apache("TLS, SASL and access rules")
+pytestmark = [
+    pytest.mark.apache("TLS, SASL and access rules"),
+    pytest.mark.kafka_full,
+    pytest.mark.xdist_group("secure"),
+]
 PASSWORD = "a-word-for-the-tests"  # noqa: S105 - of a broker that lives for a minute
 
 
 @pytest.fixture(scope="module")
-def secure(tmp_path_factory, request):
+def secure(broker, tmp_path_factory, request):
     """A broker behind TLS, with the users ``admin`` and ``reader``; reader may do nothing."""
+    if not broker.full:
+        pytest.skip(f"{broker.kind} has no TLS, SASL and access rules")
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
     home = localbroker.find_kafka(os.environ, request.config.rootpath.parent / "shared" / "kafka")
-    if home is None or shutil.which("openssl") is None:
-        pytest.skip("needs Apache Kafka (KAFKA_HOME) and openssl")
     folder = tmp_path_factory.mktemp("secure")
     certificate, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(
@@ -131,44 +135,3 @@ def test_a_producer_without_the_right_to_write_is_told_so(secure, kafka):
     bridge = Bridge(Settings(kafka=reader), producer(reader))
     with pytest.raises(SourceError, match="denies the user 'reader'"):
         bridge.take([Rejected(reason=Reason.MALFORMED)])
-
-
-def test_more_copies_than_there_are_brokers_is_said_in_the_brokers_words(cluster):
-    with pytest.raises(SourceError, match=r"kafka\.replication=3 cannot be met.*1 broker"):
-        create_topics(msgspec.structs.replace(cluster.config, replication=3))
-
-
-def test_another_number_of_partitions_than_the_topics_have(cluster):
-    cluster.create()
-    with pytest.raises(SourceError, match=r"has 4 partitions, kafka\.partitions says 5"):
-        create_topics(msgspec.structs.replace(cluster.config, partitions=5))
-
-
-def test_a_command_without_a_broker_ends_with_1_and_the_address():
-    done = subprocess.run(
-        [sys.executable, "-m", "twiki", "topics", "create", "--broker", "127.0.0.1:9"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "no Kafka broker answers at 127.0.0.1:9" in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_a_worker_waits_for_a_broker_that_does_not_answer_yet(cluster):
-    cluster.create()
-    cluster.broker.stop()
-    try:
-        cluster.start(Role.ARTICLE)
-        cluster.wait_for(lambda: "event=no_broker" in cluster.log(Role.ARTICLE))
-    finally:
-        cluster.broker.start()
-    cluster.wait_for(lambda: cluster.members(Role.ARTICLE) == 1)
-    assert cluster.restarts == []
-
-
-def test_a_worker_without_topics_says_which_command_makes_them(cluster):
-    cluster.start(Role.HYDRATOR)
-    assert cluster.wait_for_end(Role.HYDRATOR) == 1
-    assert "twiki topics create" in cluster.log(Role.HYDRATOR)

@@ -9,8 +9,10 @@ from twiki.windows.dataset import data_bytes
 from twiki.windows.publishing import cut_closed
 
 STATE = (Role.ARTICLE, Role.ENTITY)
+FULL = pytest.mark.kafka_full
 
 
+@FULL
 def test_a_changelog_made_anew_is_filled_again_from_the_revisions(cluster, embedded):
     cluster.begin()
     cluster.start_all()
@@ -25,6 +27,7 @@ def test_a_changelog_made_anew_is_filled_again_from_the_revisions(cluster, embed
     assert len(aside) == 1  # the files of the old changelog, for whoever wants to look
 
 
+@FULL
 def test_a_changelog_made_anew_before_anything_was_in_it(cluster, embedded):
     cluster.create()
     cluster.start(Role.ARTICLE)
@@ -38,6 +41,7 @@ def test_a_changelog_made_anew_before_anything_was_in_it(cluster, embedded):
     cluster.check(embedded)
 
 
+@FULL
 def test_a_source_topic_made_anew_begins_a_new_generation_of_numbers(cluster, embedded):
     half = len(cluster.items) // 2
     cluster.create()
@@ -56,6 +60,7 @@ def test_a_source_topic_made_anew_begins_a_new_generation_of_numbers(cluster, em
     assert cluster.cut() == expected
 
 
+@FULL
 @pytest.mark.parametrize("role", STATE)
 def test_a_group_set_back_to_the_beginning(cluster, embedded, role):
     cluster.begin()
@@ -83,6 +88,7 @@ def test_poison_records_are_dead_letters(cluster, embedded):
     assert sorted(cluster.dead().values()) == ["poison"] * 9
 
 
+@FULL
 def test_a_record_over_the_limit_goes_without_its_content(cluster, world, tmp_path, dumps):
     """The page counts as one whose text is not held; all others are as in the embedded engine."""
     cluster.reconfigure(max_record_bytes=60_000)

@@ -147,3 +147,31 @@ def test_a_new_share_of_the_budget_takes_the_old_clients_place(settings):
     asyncio.run(go())
     assert [share for share, _ in made] == [1.0, 0.5]
     assert made[0][1].closed
+
+
+def test_what_names_no_page_goes_to_the_one_that_bore_its_title_at_the_first_boundary(settings):
+    merge = msgspec.structs.replace(
+        change(5, kind=ChangeKind.MERGE), page_id=None, title="Old", namespace=0
+    )
+    asked = []
+
+    class Nameless(Api):
+        def fetch(self, changes):
+            return [Revision(change=c) for c in changes]
+
+    def pages_of(keys):
+        asked.extend(keys)
+        return {b"enwiki:Old": 44}
+
+    async def go(sent):
+        async def tell(messages):
+            sent.extend(messages)
+
+        hydration = Hydration(settings, lambda _share: Nameless(), tell, pages_of=pages_of)
+        told = encode(ChangeRecord(change=merge, first=FIRST))
+        await hydration([Taken(0, 0, b"k", told, lambda: None)])
+
+    sent = []
+    asyncio.run(go(sent))
+    assert asked == [b"enwiki:Old"]
+    assert [m.key.partition(b"#")[0] for _, m in sent if m.topic is Topic.PAGES] == [b"enwiki:44"]
