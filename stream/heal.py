@@ -44,7 +44,7 @@ class Current(Protocol):
 
 
 class Queue(Protocol):
-    """Pages to read again: :class:`stream.sides.ReconcileQueue`, or one kept in the state."""
+    """Pages to read again: :class:`stream.beside.Beside`."""
 
     def take(self, count: int) -> Sequence[Reread]:
         """Remove the first ``count`` entries."""

@@ -24,7 +24,7 @@ from stream.kinds import Reason
 from stream.reorder import Reorder
 from stream.seen import Seen
 from stream.settings import RECENT_CHANGE, StreamConfig
-from stream.sides import ReconcileQueue, SideKind, SideRecord, distinct
+from stream.sides import SideKind, SideRecord, distinct
 from twiki.config import WikiConfig
 from twiki.records import ChangeKind
 
@@ -294,28 +294,6 @@ def side_records(name, kind, reason):
         )
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "reason"),
-    [
-        ("late-events", SideKind.LATE, "action_type"),
-        ("inconsistencies", SideKind.INCONSISTENT, "inconsistency"),
-        ("failures", SideKind.FAILED, "fetch_error_type"),
-    ],
-)
-def test_a12_side_records_queue_each_item_once_at_its_highest_revision(name, kind, reason):
-    records = list(side_records(name, kind, reason))
-    highest = {}
-    for record in records:
-        highest[record.title] = max(highest.get(record.title, 0), record.rev_id)
-    queue = ReconcileQueue()
-    for record in records:
-        queue.add(record)
-    taken = queue.take(1000)
-    assert {entry.title: entry.rev_id for entry in taken} == highest
-    assert len(taken) == len(highest)
-    assert len(queue) == 0
-
-
 def test_a12_late_events_are_grouped_by_data_centre_item_and_action():
     records = list(side_records("late-events", SideKind.LATE, "action_type"))
     grouped = distinct(records)
@@ -378,49 +356,3 @@ def test_repetitions_are_dropped_before_the_table_sees_them():
     change = page_change("item-edit")
     seen = Seen(10)
     assert [seen.first(change), seen.first(change)] == [True, False]
-
-
-# --- the queue ------------------------------------------------------------------------------
-
-
-def record(title="X", rev=1, reason="late"):
-    return SideRecord(
-        kind=SideKind.LATE, reason=reason, wiki="enwiki", title=title, rev_id=rev, time=TIME
-    )
-
-
-def test_the_queue_keeps_first_come_order_and_all_reasons():
-    queue = ReconcileQueue()
-    for one in (record("B", 2), record("A", 1), record("B", 9, "missed"), record("B", 5)):
-        queue.add(one)
-    first, second = queue.take(5)
-    assert (first.title, first.rev_id, first.reasons) == ("B", 9, ("late", "missed"))
-    assert second.title == "A"
-
-
-def test_the_queue_is_bounded_and_counts_what_it_refused():
-    queue = ReconcileQueue(limit=2)
-    for title in "ABCA":
-        queue.add(record(title))
-    assert (len(queue), queue.refused) == (2, 1)
-
-
-def test_an_entry_that_fails_comes_back_until_its_attempts_are_used_up():
-    queue = ReconcileQueue()
-    queue.add(record())
-    [entry] = queue.take(1)
-    assert queue.put_back(entry, attempts=2)
-    [again] = queue.take(1)
-    assert again.attempts == 1
-    assert not queue.put_back(again, attempts=2)
-    assert len(queue) == 0
-
-
-def test_the_queue_survives_a_restart():
-    queue = ReconcileQueue()
-    for title in "ABC":
-        queue.add(record(title, 4))
-    again = ReconcileQueue.from_bytes(queue.to_bytes())
-    assert again.take(9) == queue.take(9)
-    with pytest.raises(ValueError, match="version"):
-        ReconcileQueue.from_bytes(b"")

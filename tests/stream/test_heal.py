@@ -2,12 +2,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from stream.beside import Beside
 from stream.found import Failed, Failure
 from stream.heal import MARGIN, heal_gaps, reread
+from stream.metrics import Metrics
 from stream.position import Positions
-from stream.sides import ReconcileQueue, SideKind, SideRecord
+from stream.settings import Settings
+from twiki.engine import Engine
 from twiki.errors import SourceError
 from twiki.records import Change, ChangeKind, Revision, SourcePosition
+from twiki.state.kv import MemoryKeyValues
+from twiki.state.store import Store
 
 NOW = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
@@ -93,18 +98,28 @@ def failed(reason):
     return Failed(wiki="enwiki", reason=reason)
 
 
+class Queue(Beside):
+    """The queue in the state, written after every step as between two chunks."""
+
+    def take(self, count):
+        self._engine.commit()
+        return super().take(count)
+
+    def ask(self, wiki, title):
+        lost = change(None, wiki, title)
+        self.failed(Failed(wiki=wiki, reason=Failure.UNAVAILABLE, change=lost))
+
+
 def queue_of(*titles, wiki="enwiki"):
-    queue = ReconcileQueue()
+    queue = Queue(Engine.open(Store(MemoryKeyValues()), Settings(), as_of=NOW), Metrics())
     for title in titles:
-        queue.add(SideRecord(kind=SideKind.LATE, reason="late", wiki=wiki, title=title, time=NOW))
+        queue.ask(wiki, title)
     return queue
 
 
 def test_pages_are_read_again_wiki_by_wiki():
     queue = queue_of("A")
-    queue.add(
-        SideRecord(kind=SideKind.FAILED, reason="x", wiki="wikidatawiki", title="Q1", time=NOW)
-    )
+    queue.ask("wikidatawiki", "Q1")
     one, two = Revision(change=change(1)), Revision(change=change(2))
     api = Api(A=one, Q1=two)
     assert reread(queue, api, count=9) == [one, two]
@@ -130,3 +145,12 @@ def test_only_so_many_are_read_at_a_time():
     revision = Revision(change=change(1))
     assert len(reread(queue, Api(A=revision, B=revision, C=revision), count=2)) == 2
     assert len(queue) == 1
+
+
+def test_a_page_asked_for_twice_is_read_once_for_all_reasons():
+    queue = queue_of("A", "A")
+    later = Failed(wiki="enwiki", reason=Failure.BAD_ANSWER, change=change(9, title="A"))
+    queue.failed(later)
+    assert len(queue) == 1
+    (entry,) = queue.take(5)
+    assert (entry.rev_id, entry.reasons) == (9, ("bad_answer", "unavailable"))
