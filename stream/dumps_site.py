@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -37,7 +38,13 @@ _JOBS: dict[Kind, tuple[str, ...]] = {
     "current": ("metacurrentdump", "metacurrentdumprecombine"),
     "history": ("metahistorybz2dump",),
 }
-_TABLES = ("pagepropstable", "redirecttable")
+Tables = Literal["none", "too", "only"]
+_TABLES: dict[Tables, tuple[str, ...]] = {
+    "none": (),
+    "too": ("pagepropstable", "redirecttable"),
+    "only": ("pagetable", "pagepropstable", "redirecttable"),
+}
+"""Beside the texts; alone, with the titles, for a repository, whose texts nobody wants."""
 _EXPORTS: dict[Kind, str] = {
     "articles": "mediawiki_content_current",
     "current": "mediawiki_content_current",
@@ -115,7 +122,7 @@ class DumpsSite:
         layout: Layout,
         kind: Kind = "articles",
         *,
-        tables: bool = False,
+        tables: Tables = "none",
     ) -> Run:
         """Return the run of ``date``, complete or not.
 
@@ -136,7 +143,7 @@ class DumpsSite:
         layout: Layout,
         kind: Kind = "articles",
         *,
-        tables: bool = False,
+        tables: Tables = "none",
     ) -> Run:
         """Return the newest run that is complete.
 
@@ -175,7 +182,7 @@ class DumpsSite:
             return f"{self._url}/other/{_EXPORTS[kind]}/{wiki}"
         return f"{self._url}/{wiki}/entities"
 
-    def _classic(self, wiki: str, date: str, folder: str, kind: Kind, *, tables: bool) -> Run:
+    def _classic(self, wiki: str, date: str, folder: str, kind: Kind, *, tables: Tables) -> Run:
         name = "dumpstatus.json"
         body = self._downloads.small(f"{folder}/{name}")
         run = Run(wiki=wiki, date=date, layout=Layout.CLASSIC)
@@ -185,7 +192,8 @@ class DumpsSite:
             jobs = msgspec.json.decode(body, type=_Status).jobs
         except msgspec.DecodeError as error:
             raise SourceError(f"{folder}/{name}: cannot be read: {error}") from error
-        wanted = [_job(jobs, _JOBS[kind]), *(_TABLES if tables else ())]
+        texts = () if tables == "only" else (_job(jobs, _JOBS[kind]),)
+        wanted = [*texts, *_TABLES[tables]]
         for job in wanted:
             status = jobs[job].status if job in jobs else "missing"
             if status != "done":

@@ -16,14 +16,18 @@ from twiki.errors import TrainerError
 
 
 def from_gguf(path: Path, out: Path) -> Path:
-    """Write the model in the GGUF file ``path`` as a model folder, weights in fp32.
+    """Write the model in the GGUF file ``path`` as the model folder ``out``, once, in fp32.
 
     Raises:
         TrainerError: no such file, the package ``gguf`` is not installed, or transformers
             cannot read this kind of model.
     """
+    if (out / "config.json").exists():
+        return out
     if importlib.util.find_spec("gguf") is None:
-        raise TrainerError(f"{path}: install the package gguf to read it")
+        raise TrainerError(
+            f"{path}: install the package gguf to read it: pip install 'twiki[gguf]'"
+        )
     if not path.is_file():
         raise TrainerError(f"{path}: no such file")
     where = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}

@@ -179,6 +179,7 @@ def classic(world, date="20261101", status="done", files=ARTICLES):
         "articlesdump": {"status": status, "files": told},
         "pagepropstable": {"status": "done", "files": props},
         "redirecttable": {"status": "done", "files": {}},
+        "pagetable": {"status": "done", "files": {}},
         "metahistorybz2dump": {"status": "waiting"},
     }
     world.files[f"/enwiki/{date}/dumpstatus.json"] = json.dumps({"jobs": jobs}).encode()
@@ -249,7 +250,7 @@ def test_where_no_run_is_complete_the_error_says_what_each_lacks(world, site):
 def test_a_run_is_fetched_verified_and_readable_as_a_folder(world, site, tmp_path, downloads):
     classic(world)
     seen = {}
-    run = site.newest("enwiki", Layout.CLASSIC, tables=True)
+    run = site.newest("enwiki", Layout.CLASSIC, tables="too")
     sources = site.get(run, tmp_path, lambda name, have, _: seen.__setitem__(name, have))
     assert {source.verified_by for source in sources} == {"sha1"}
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -263,6 +264,20 @@ def test_a_run_is_fetched_verified_and_readable_as_a_folder(world, site, tmp_pat
     assert world.most_open <= 2
     (agent,) = world.agents
     assert "mail@example.org" in agent
+
+
+def test_the_tables_can_be_had_alone_where_the_texts_are_not_wanted(world, site):
+    classic(world, "20261101", "waiting")
+    run = site.newest("enwiki", Layout.CLASSIC, tables="only")
+    assert [file.name for file in run.files] == ["enwiki-20261101-page_props.sql.gz"]
+    assert run.complete
+    jobs = json.loads(world.files["/enwiki/20261101/dumpstatus.json"])
+    del jobs["jobs"]["pagetable"]
+    world.files["/enwiki/20261101/dumpstatus.json"] = json.dumps(jobs).encode()
+    assert (
+        "pagetable is missing"
+        in site.run("enwiki", "20261101", Layout.CLASSIC, tables="only").missing
+    )
 
 
 def test_the_content_export_is_complete_only_with_both_marks(world, site, tmp_path):

@@ -87,9 +87,11 @@ def get(
     kind: KindName = "articles",
     layout: LayoutName = "classic",
     tables: Annotated[
-        bool,
-        typer.Option("--tables", help="The tables page_props and redirect too (classic only)."),
-    ] = False,
+        Literal["none", "too", "only"],
+        typer.Option(
+            help="too: page_props and redirect beside the texts; only: these and page, no texts."
+        ),
+    ] = "none",
     site: Site = None,
     config: Config = None,
     as_json: Json = False,
@@ -100,6 +102,8 @@ def get(
     contact: set TWIKI_CONTACT to a mail address or web page.
 
     Example: twiki dumps get --wiki simplewiki --date latest --out dumps/simplewiki
+
+    Merged items: twiki dumps get --wiki wikidatawiki --tables only --out dumps/wikidatawiki
 
     With --json: {"wiki", "date", "layout", "files": [{"file", "bytes", "sha256", "verified_by"}]}
     """

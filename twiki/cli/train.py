@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Runs = Annotated[Path | None, typer.Option("--runs", help="Folder of runs (default: runs).")]
 SMALL = "small"
+_GGUF = ".gguf"
 
 
 def register(app: typer.Typer) -> None:
@@ -52,9 +53,13 @@ def train(
     ] = None,
     start: Annotated[
         str | None,
-        typer.Option(help=f"Model that Initial trains on; {SMALL}: a random one, made here."),
+        typer.Option(
+            help=f"Model that Initial trains on: folder, name, GGUF file; {SMALL}: a random one."
+        ),
     ] = None,
-    initial: Annotated[str | None, typer.Option(help="An initial model that exists.")] = None,
+    initial: Annotated[
+        str | None, typer.Option(help="An initial model that exists: folder, name or GGUF file.")
+    ] = None,
     runs: Runs = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="A setting, e.g. --set lora.rank=16.")
@@ -103,8 +108,7 @@ def train(
     if not about.on_close:
         raise UsageError("no method: give --methods, or on_close in [trainer]")
     windows = _windows(datasets or [], root, wiki, months, about)
-    if about.start == SMALL:
-        about = _with_small_model(about)
+    about = _with_models(about)
     with _steps() as (observe, tell):
         plan = dataclasses.replace(section.make_study(about, observe=observe), tell=tell)
         done = study.run(plan, windows, measure=measure)
@@ -218,10 +222,25 @@ def _with_settings(
     )
 
 
-def _with_small_model(about: "TrainerConfig") -> "TrainerConfig":
-    """Make the random model from the corpus's own text, once."""
+def _with_models(about: "TrainerConfig") -> "TrainerConfig":
+    """Make folders, once, of models that are none: the small random one, and GGUF files."""
     import msgspec
 
+    from trainer import pretrained
+
+    start, initial = about.start, about.initial
+    if start == SMALL:
+        start = str(_small_model(about))
+    elif start is not None and start.endswith(_GGUF):
+        start = str(pretrained.from_gguf(Path(start), about.runs / "start" / Path(start).stem))
+    if initial is not None and initial.endswith(_GGUF):
+        given = Path(initial)
+        initial = str(pretrained.from_gguf(given, about.runs / "start" / given.stem))
+    return msgspec.structs.replace(about, start=start, initial=initial)
+
+
+def _small_model(about: "TrainerConfig") -> Path:
+    """The random model; its tokenizer is trained on the corpus's own text."""
     from trainer import dataset, model
 
     if about.corpus is None:
@@ -229,7 +248,7 @@ def _with_small_model(about: "TrainerConfig") -> "TrainerConfig":
     folder = about.runs / "start"
     if not (folder / "config.json").exists():
         model.small_model(list(dataset.open_folder(about.corpus).texts()), folder)
-    return msgspec.structs.replace(about, start=str(folder))
+    return folder
 
 
 def _windows(
