@@ -1,11 +1,14 @@
 """The files that a cluster is deployed from, held against the schemas of their tools."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 
@@ -68,6 +71,43 @@ def test_prometheus_takes_the_alerts():
     assert done.returncode == 0, done.stderr
 
 
+def test_every_metric_of_ours_in_the_alerts_is_one_that_bridge_or_workers_tell():
+    from stream.cluster.exposition import CLUSTER
+
+    text = (DEPLOY / "prometheus" / "alerts-cluster.yaml").read_text()
+    named = set(re.findall(r"\btwiki_\w+", text))
+    assert named
+    assert named <= {metric.name for metric in CLUSTER}
+
+
+def test_prometheus_is_sent_to_the_ports_that_the_settings_open():
+    from stream.settings import read_settings
+
+    settings = read_settings(DEPLOY / "docker" / "twiki.toml", environ={}).kafka
+    jobs = yaml.safe_load((DEPLOY / "docker" / "prometheus.yml").read_text())["scrape_configs"]
+    (found,) = [job["dns_sd_configs"][0] for job in jobs if job["job_name"] == "twiki-cluster"]
+    assert found["port"] == settings.metrics_port
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    assert set(found["names"]) <= services.keys()
+    by_hand = yaml.safe_load((DEPLOY / "prometheus" / "scrape-cluster.yaml").read_text())
+    targets = by_hand["scrape_configs"][0]["static_configs"][0]["targets"]
+    assert all(target.startswith("127.0.0.1:") for target in targets)
+
+
+@pytest.mark.parametrize("name", ["docker/prometheus.yml", "prometheus/scrape-cluster.yaml"])
+def test_prometheus_takes_what_it_is_configured_with(name, tmp_path):
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        pytest.skip("promtool is not installed (Debian: apt install prometheus)")
+    whole = yaml.safe_load((DEPLOY / name).read_text())
+    file = tmp_path / "prometheus.yml"
+    file.write_text(yaml.safe_dump({k: v for k, v in whole.items() if k != "rule_files"}))
+    done = subprocess.run(
+        [promtool, "check", "config", str(file)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def _check(*words):
     pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
     done = subprocess.run(
@@ -77,3 +117,23 @@ def _check(*words):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_guide_shows_every_setting_with_its_default():
+    from stream.settings import KafkaConfig
+
+    guide = (DEPLOY.parent / "docs" / "cluster.md").read_text()
+    block = guide.partition("## Settings")[2].partition("    [kafka]")[2].partition("\n\n")[0]
+    shown = tomllib.loads("\n".join(line.strip() for line in block.splitlines()))
+    defaults = json.loads(msgspec.json.encode(KafkaConfig()))
+    assert shown == {name: defaults[name] for name in shown}
+    assert {name for name in defaults if not re.search(rf"\b{name}\b", block)} == {"password"}
+
+
+def test_every_metric_that_the_guide_names_is_told():
+    from stream.cluster.exposition import CLUSTER
+
+    guide = (DEPLOY.parent / "docs" / "cluster.md").read_text()
+    told = {metric.name for metric in CLUSTER}
+    for name in set(re.findall(r"`(twiki_\w+)`", guide)):
+        assert name in told, name
