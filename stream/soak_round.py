@@ -176,11 +176,13 @@ class Round:
         calm = self._start(twin.job(job), -1)
         try:
             self._die_and_rise(job, watch, began)
-            code = calm.wait(_ROUND_SECONDS)
+            ended = calm.wait(_ROUND_SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            ended = False
         finally:
             calm.kill()
-        if code != 0:
-            self._wrong("undisturbed", [f"ended with {code}", self._errors()])
+        if not ended:
+            self._wrong("the undisturbed worker", ["did not come to its end", self._errors()])
 
     def _die_and_rise(self, job: Job, watch: Watch, began: float) -> None:
         number = 0
