@@ -4,6 +4,7 @@
   changelog itself and writes RocksDB afterwards.
 * Recovery takes the value with the greatest number of a key, not the last one.
 * How far the changelog is in RocksDB is written after the commit of the source offsets.
+* A standby's files are a second behind the changelog, not 500 records.
 * A changelog that ends in transaction markers is known as read without Faust's wait of ten
   seconds for records that never come.
 """
@@ -24,6 +25,7 @@ from stream.cluster.state import number_of
 
 _WATCH_SECONDS = 0.3
 _QUIET_ROUNDS = 3
+_STANDBY_SECONDS = 1.0
 
 
 class NumberedStore(Store):
@@ -131,6 +133,15 @@ class NumberedTables(TableManager):
         while waiting and waiting[0][0] <= committed:
             found = waiting.popleft()[1]
         return found
+
+    @Service.task
+    async def _write_standbys(self) -> None:
+        """Write what standbys have read: Faust would keep up to 500 records in memory."""
+        while not self.should_stop:
+            await asyncio.sleep(_STANDBY_SECONDS)
+            recovery: Any = self._recovery
+            if recovery is not None and recovery.standby_tps and not recovery.in_recovery:
+                recovery.flush_buffers()
 
     @Service.task
     async def _watch_markers(self) -> None:
