@@ -20,13 +20,13 @@ import threading
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import rapidgzip
 import zstandard
 from isal import igzip
 
+from twiki.closing import Closing
 from twiki.errors import DumpError
 
 CHUNK = 1 << 20
@@ -45,7 +45,7 @@ _TEXT = (b"<", b"[", b"{", b"\0<", b"<\0", b"\xff\xfe", b"\xfe\xff", b"--", b"/*
 _BOM = b"\xef\xbb\xbf"
 
 
-class DumpFile:
+class DumpFile(Closing):
     """An open dump: its text in chunks, and how far the file itself has been read."""
 
     def __init__(self, path: Path) -> None:
@@ -115,17 +115,6 @@ class DumpFile:
             self._ahead.close()
         self._source.close()
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _translated(
         self, source: Callable[["DumpFile"], Iterator[bytes]]

@@ -19,11 +19,10 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 
+from twiki.closing import Closing
 from twiki.dumps.compression import DumpFile, open_dump
 from twiki.dumps.lines import spans
 from twiki.errors import DumpError
@@ -82,7 +81,7 @@ _decode = msgspec.json.Decoder(_Head).decode
 _decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class EntityDump:
+class EntityDump(Closing):
     """An open entity dump, read once from beginning to end."""
 
     def __init__(self, path: Path) -> None:
@@ -120,17 +119,6 @@ class EntityDump:
     def close(self) -> None:
         """Stop reading."""
         self.file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _line(self, offset: int, body: bytes, skip: Skip | None) -> Iterator[DumpEntity]:
         self.lines += 1

@@ -17,9 +17,8 @@ skipped does not come out, and costs little more than its decompression. The clo
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from twiki.closing import Closing
 from twiki.dumps.compression import DumpFile, open_dump
 from twiki.dumps.pages import DumpPage, DumpRevision, DumpSite, PageHeader
 from twiki.dumps.xmlscan import scan
@@ -29,7 +28,7 @@ from twiki.errors import DumpError
 __all__ = ["DumpPage", "DumpRevision", "DumpSite", "PageHeader", "Skip", "XmlDump", "open"]
 
 
-class XmlDump:
+class XmlDump(Closing):
     """An open XML dump, read once from beginning to end."""
 
     def __init__(self, path: Path, *, allow_empty: bool = False) -> None:
@@ -81,17 +80,6 @@ class XmlDump:
     def close(self) -> None:
         """Stop reading."""
         self.file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _rest(self, skip: Skip | None) -> Iterator[Item]:
         self._skip = skip

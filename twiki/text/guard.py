@@ -15,9 +15,8 @@ import resource
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from twiki.closing import Closing
 from twiki.config import TextConfig
 from twiki.errors import CleanError
 from twiki.records import CleanBlock
@@ -34,7 +33,7 @@ _REMEMBERED = 100
 _OUT_OF_MEMORY = "memory"
 
 
-class Guard:
+class Guard(Closing):
     """A cleaner of one wiki's blocks that no block can stop. Use as a context manager."""
 
     def __init__(self, site: SiteInfo, config: TextConfig, wiki: str = "enwiki") -> None:
@@ -44,17 +43,6 @@ class Guard:
         self._process: BaseProcess | None = None
         self._pipe: Connection | None = None
         self._broken: dict[str, CleanBlock] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def block(self, block: str) -> CleanBlock:
         """The prose of one block.

@@ -1,0 +1,17 @@
+"""Things that are closed at the end of a ``with``."""
+
+from typing import Self
+
+
+class Closing:
+    """A context manager that gives itself, and closes itself however the block ends."""
+
+    def close(self) -> None:
+        """Let go of what is held; more than once does no harm."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
