@@ -16,8 +16,6 @@ import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
-from types import TracebackType
-from typing import Self
 
 from stream import metrics as names
 from stream.api import ApiError, Client, Transport, Unavailable
@@ -28,6 +26,7 @@ from stream.fetchplan import Plan, hydrated, plan, revision_of, title_batches
 from stream.found import Failed, Failure, Fetched, Lost
 from stream.metrics import Metrics
 from stream.settings import Settings
+from twiki.closing import Closing
 from twiki.errors import SourceError
 from twiki.records import Change, Revision
 
@@ -42,7 +41,7 @@ def everything(_change: Change) -> bool:
     return True
 
 
-class Hydrator:
+class Hydrator(Closing):
     """Reads one wiki and its repository; at most ``stream.in_flight`` requests at a time."""
 
     def __init__(
@@ -191,14 +190,3 @@ class Hydrator:
         """Let requests under way end, start no more."""
         self._coordinators.shutdown(cancel_futures=True)
         self._contents.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

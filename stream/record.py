@@ -12,13 +12,12 @@ goes on in a new frame.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 import zstandard
 
 from stream.events import Canary, Rejected
+from twiki.closing import Closing
 from twiki.errors import SourceError
 from twiki.records import Change, Revision
 
@@ -44,7 +43,7 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Line)
 
 
-class Recorder:
+class Recorder(Closing):
     """Writes a recording; an existing one is continued."""
 
     def __init__(self, path: Path, *, flush_lines: int = FLUSH_LINES) -> None:
@@ -71,17 +70,6 @@ class Recorder:
         """Flush and close."""
         self.flush()
         self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> Iterator[Recordable]:
