@@ -42,7 +42,7 @@ _WARM = 50
 
 def run(
     *,
-    edits: int = 4000,
+    edits: int = 8000,
     articles: int = 400,
     recovered: int = 10_000,
     live_seconds: float = 20.0,
@@ -155,6 +155,9 @@ class _Bench:
         for child in self._children:
             child.kill()
             child.wait()
+        if self._children:
+            self._sender.close()
+            self._reader.close()
         self._children.clear()
 
     @property
@@ -173,6 +176,8 @@ class _Bench:
         self._settings = Settings(kafka=kafka, stream=stream)
         create_topics(kafka)
         self._sender = producer(kafka)
+        # One for the whole measurement: a new one for each look would cost what is measured.
+        self._reader = consumer(kafka, group_id=group_of(Role.ARTICLE, kafka))
         self._bridge = Bridge(self._settings, self._sender, first=to_ms(_START.replace(day=1)))
 
     def _start(self, role: Role, name: str = "") -> "subprocess.Popen[bytes]":
@@ -211,16 +216,11 @@ class _Bench:
         return self._offsets(committed=False)
 
     def _offsets(self, *, committed: bool) -> int:
-        group = group_of(Role.ARTICLE, self._config) if committed else None
-        reader = consumer(self._config, group_id=group)
         name = name_of(REVISIONS[Role.ARTICLE], self._config)
         parts = [TopicPartition(name, n) for n in range(self._config.partitions)]
-        try:
-            if committed:
-                return sum(reader.committed(part, timeout_ms=10_000) or 0 for part in parts)
-            return sum(reader.end_offsets(parts).values())
-        finally:
-            reader.close()
+        if committed:
+            return sum(self._reader.committed(part, timeout_ms=10_000) or 0 for part in parts)
+        return sum(self._reader.end_offsets(parts).values())
 
     def _until(self, done: Callable[[], bool]) -> None:
         end = time.monotonic() + _PATIENCE

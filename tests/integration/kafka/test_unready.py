@@ -11,6 +11,7 @@ from stream.topics import Role
 from twiki.errors import SourceError
 
 
+@pytest.mark.apache("copies to count")
 def test_more_copies_than_there_are_brokers_is_said_in_the_brokers_words(cluster):
     with pytest.raises(SourceError, match=r"kafka\.replication=3 cannot be met.*1 broker"):
         create_topics(msgspec.structs.replace(cluster.config, replication=3))
