@@ -137,3 +137,13 @@ def test_every_metric_that_the_guide_names_is_told():
     told = {metric.name for metric in CLUSTER}
     for name in set(re.findall(r"`(twiki_\w+)`", guide)):
         assert name in told, name
+
+
+def test_the_image_that_trains_has_the_trainer():
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    extras = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    chosen = services["trainer"]["build"]["args"]["EXTRAS"].split(",")
+    assert set(chosen) == {"kafka", "trainer"} <= extras.keys()
+    assert services["trainer"]["image"] != services["bridge"]["image"]
