@@ -11,6 +11,10 @@ from twiki.windows.schema import Part
 _MOST_SENTENCES = 1_000
 _ARTICLE = ("title", "kind", "old_rev", "new_rev", "new_timestamp")
 _SENTENCE = ("ordinal", "text", "kind", "replaced", "cosmetic")
+_PROBE = (
+    *("subject_qid", "relation_pid", "object_qid_or_value"),
+    *("subject", "relation", "object", "class", "evidence", "page_title"),
+)
 _RECONCILED = ("pages", "entities")
 
 
@@ -25,7 +29,7 @@ def article(
     facts = [
         {**fact, "part": part.value}
         for part in (Part.PROBES_CHANGED, Part.PROBES_UNCHANGED, Part.PROBES_REMOVED)
-        for fact in site.reading.facts_of(shelf, part, page_id)
+        for fact in site.reading.facts_of(shelf, part, page_id, *(() if whole else _PROBE))
     ]
     if row is None and not facts:
         return None

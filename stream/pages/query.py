@@ -51,7 +51,8 @@ class Tables:
             ("enable_external_access", False),
             ("lock_configuration", True),
         ):
-            self._db.execute(f"SET {name} = {_literal(value)}")
+            # Not for this connection alone: each question has one of its own.
+            self._db.execute(f"SET GLOBAL {name} = {_literal(value)}")
 
     def rows(
         self, sql: str, file: Path | Sequence[Path], values: Sequence[object] = ()

@@ -122,9 +122,12 @@ class Reading:
         chosen = ", ".join(columns) or "*"
         return self._rows(shelf, Part.SENTENCES, "id = ?", [page_id], columns=chosen)
 
-    def facts_of(self, shelf: Shelved, part: Part, page_id: int) -> list[dict[str, Any]]:
-        """The facts of a part whose subject's article it is."""
-        return self._rows(shelf, part, "page_id = ?", [page_id])
+    def facts_of(
+        self, shelf: Shelved, part: Part, page_id: int, *columns: str
+    ) -> list[dict[str, Any]]:
+        """The facts of a part whose subject's article it is; all columns where none is named."""
+        chosen = ", ".join(columns) or "*"
+        return self._rows(shelf, part, "page_id = ?", [page_id], columns=chosen)
 
     def facts_at(
         self, shelf: Shelved, keys: Sequence[tuple[str, ...]], *, whole: bool
