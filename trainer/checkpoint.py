@@ -10,6 +10,7 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -82,7 +83,7 @@ def load(
         moments = torch.load(
             checkpoint.folder / "optimizer.pt", weights_only=True, map_location="cpu"
         )
-    except (OSError, SafetensorError, RuntimeError) as error:
+    except (OSError, EOFError, SafetensorError, RuntimeError, UnpicklingError) as error:
         raise TrainerError(f"{checkpoint.folder}: cannot be read: {error}") from error
     own = dict(module.named_parameters())
     if own.keys() != weights.keys() or any(own[n].shape != w.shape for n, w in weights.items()):

@@ -24,7 +24,8 @@ class RecAdamSettings:
     """The pull towards an anchor (Chen et al., 2020)."""
 
     gamma: float | None = None
-    """Strength of the pull a unit of learning rate; None: no pull."""
+    """Strength of the pull a unit of learning rate; None: 0.1 / ``lr``, a tenth of the way a
+    step at the highest learning rate."""
     anneal: Literal["sigmoid", "constant"] = "constant"
     """``sigmoid``: lambda(t) = 1 / (1 + exp(-k (t - t0))) moves from pull to training."""
     k: float = 0.5
@@ -124,11 +125,16 @@ class TrainSettings:
     """Share of the new weights in the result; 1: no interpolation with the start."""
 
     def __post_init__(self) -> None:
-        for name in ("sequence", "batch", "max_bad_steps"):
+        for name in ("sequence", "batch", "max_bad_steps", "keep"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"trainer setting {name}: expected at least 1")
-        if self.lr <= 0 or self.epochs < 0 or self.steps < 0:
-            raise ConfigError("trainer settings: lr must be above 0, epochs and steps not below")
+        for name in ("micro_batch", "checkpoint_every", "clip", "spike", "weight_decay"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"trainer setting {name}: expected 0 or more")
+        if not (self.lr > 0 and self.epochs >= 0 and self.steps >= 0 and self.review.ratio >= 0):
+            raise ConfigError(
+                "trainer settings: lr must be above 0, epochs, steps and review.ratio not below"
+            )
         if not 0 <= self.merge <= 1:
             raise ConfigError(f"trainer setting merge: expected 0 to 1, found {self.merge}")
         gamma = self.recadam.gamma

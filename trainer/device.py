@@ -73,10 +73,19 @@ def determinism(*, wanted: bool) -> Iterator[None]:
 
 
 def pick(on: str) -> str:
-    """``auto``: the first GPU where there is one, else the CPU."""
-    if on != "auto":
-        return on
-    return "cuda:0" if torch.cuda.is_available() else "cpu"
+    """``auto``: the first GPU where there is one, else the CPU.
+
+    Raises:
+        TrainerError: this machine has no such device.
+    """
+    if on == "auto":
+        return "cuda:0" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(1, device=on)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TrainerError(f"device {on!r} cannot be used: {reason}; cpu always can") from error
+    return on
 
 
 def name_of(device: str) -> str:

@@ -31,7 +31,7 @@ class EvaluateSettings:
 
     parts: tuple[Part, ...] = ("extrinsic", "intrinsic")
     batch: int = 32
-    """Rows a forward pass; no figure but the reference's depends on it."""
+    """Facts a forward pass, and rows of text, of these at most 16; no figure depends on it."""
     sequence: int = 512
     rows: int = 10_000
     """Rows of ``sequence`` tokens of each text part."""
@@ -166,6 +166,7 @@ def _intrinsic(
             cache,
             length=length,
             rows=settings.rows,
+            batch=min(settings.batch, intrinsic.BATCH),
             seed=settings.seed,
             bf16=settings.bf16,
         )

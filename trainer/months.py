@@ -58,6 +58,7 @@ def cost_table(data: Collected) -> Table:
             run.record["costs"]["flops"],
             run.record["costs"]["seconds"],
             run.record["costs"]["tokens_per_second"],
+            run.record["costs"].get("mfu"),
             run.record["costs"]["memory_bytes"] / 2**20,
             " ".join(f"{k} {v}" for k, v in sorted(run.record["versions"].items())),
         )
@@ -67,7 +68,8 @@ def cost_table(data: Collected) -> Table:
         "table-9",
         "Costs",
         "FLOP by formula, from the weights that pass forward and backward. Seconds of training "
-        "alone. Memory is the device's or the process's highest.",
+        "alone. MFU: share of the device's peak FLOP/s, where that is known. Memory is the "
+        "device's or the process's highest.",
         (
             "window",
             "method",
@@ -77,6 +79,7 @@ def cost_table(data: Collected) -> Table:
             "FLOP",
             "seconds",
             "tokens/s",
+            "MFU",
             "memory MiB",
             "versions",
         ),

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
+from trainer.device import pick
+
 
 @dataclass(frozen=True)
 class World:
@@ -39,11 +41,16 @@ class World:
 
 @contextlib.contextmanager
 def world(device: str = "auto") -> Iterator[World]:
-    """Join the processes that ``torchrun`` started, or be alone."""
+    """Join the processes that ``torchrun`` started, or be alone.
+
+    Raises:
+        TrainerError: this machine has no such device.
+    """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     local = int(os.environ.get("LOCAL_RANK", "0"))
     if device == "auto":
         device = f"cuda:{local}" if torch.cuda.is_available() else "cpu"
+    device = pick(device)
     if size == 1:
         yield World(device=device)
         return

@@ -25,9 +25,18 @@ def finished(done: Path, fingerprint: dict[str, str]) -> dict[str, Any]:
 
 
 def costs(
-    *, me: World, steps: int, skipped: int, tokens: int, seconds: float, loss: float, flops: float
+    *,
+    me: World,
+    steps: int,
+    skipped: int,
+    tokens: int,
+    seconds: float,
+    loss: float,
+    flops: float,
+    peak: float | None,
 ) -> dict[str, Any]:
-    """What a run took; ``flops`` is a token's."""
+    """What a run took; ``flops`` is a token's, ``peak`` a device's FLOP/s where it is known."""
+    rate = tokens / max(seconds, 1e-9)
     return {
         "device": device.name_of(me.device),
         "processes": me.size,
@@ -38,6 +47,7 @@ def costs(
         "flops_per_token": flops,
         "flops": flops * tokens,
         "seconds": seconds,
-        "tokens_per_second": tokens / max(seconds, 1e-9),
+        "tokens_per_second": rate,
+        "mfu": rate * flops / (peak * me.size) if peak else None,
         "memory_bytes": device.peak_memory(me.device),
     }

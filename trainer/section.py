@@ -21,7 +21,7 @@ import msgspec
 from trainer import evaluate, study
 from trainer.config import Preset
 from trainer.dataset import open_folder
-from trainer.runs import Run, Runs
+from trainer.runs import Runs
 from trainer.study import Observer, Study, WindowData
 from twiki.config import Section
 from twiki.errors import ConfigError
@@ -83,26 +83,6 @@ def make_study(config: TrainerConfig, *, observe: Observer | None = None) -> Stu
         device=config.device,
         observe=observe,
     )
-
-
-def on_close(config: TrainerConfig, dataset: Path, *, observe: Observer | None = None) -> list[Run]:
-    """Train every method of ``on_close`` on a window's dataset, each once, and evaluate it.
-
-    ``dataset`` is ``<root>/<wiki>/<window>/v<version>``; earlier windows are found beside it.
-    The dataset is only read, so a failure here leaves it as it is; calling again goes on.
-
-    Raises:
-        TrainerError: see :func:`trainer.train.run`.
-        DatasetError: the dataset breaks its contract.
-    """
-    if not config.on_close:
-        return []
-    plan = make_study(config, observe=observe)
-    earlier = [window_data(path, config) for path in study.earlier(dataset)]
-    runs = study.train_window(plan, window_data(dataset, config), earlier)
-    for run in runs:
-        study.evaluate_run(plan, run.model, run.folder, [dataset])
-    return runs
 
 
 def window_data(dataset: Path, config: TrainerConfig) -> WindowData:

@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -97,14 +98,15 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A W&B run; offline unless its own environment says otherwise."""
+    """A W&B run, kept below ``folder`` and sent nowhere unless ``WANDB_MODE`` is ``online``."""
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         try:
             wandb = importlib.import_module("wandb")
         except ImportError as error:
             raise TrainerError("sink wandb: install the package wandb") from error
-        self._run: Any = wandb.init(project="twiki", dir=str(folder), config=config)
+        mode = os.environ.get("WANDB_MODE", "offline")
+        self._run: Any = wandb.init(project="twiki", dir=str(folder), config=config, mode=mode)
 
     def write(self, report: StepReport) -> None:
         """Log the step."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainer import dataset, device, evaluate, files, methods, runs, threads, train
+from trainer import dataset, device, evaluate, files, methods, pos, runs, threads, train
 from trainer.config import Preset, TrainSettings
 from trainer.runs import Key, Run, Runs
 from trainer.sinks import StepReport
@@ -148,16 +148,27 @@ def evaluate_run(study: Study, model: Path, out: Path, datasets: Sequence[Path])
         )
 
 
-def run(study: Study, windows: Sequence[WindowData], *, measure: bool = True) -> list[Run]:
+def run(
+    study: Study,
+    windows: Sequence[WindowData],
+    *,
+    before: Sequence[WindowData] = (),
+    measure: bool = True,
+) -> list[Run]:
     """A whole study: Initial, then every window in order, every model on every window.
 
-    ``measure``: False trains alone.
+    ``before`` are windows that lie earlier, oldest first: their finished runs are what the
+    first of ``windows`` goes on from, their text may be reviewed, and nothing is trained on
+    them. ``measure``: False trains alone. What can be known to fail fails before any training.
 
     Raises:
-        DatasetError: the windows are of several wikis or not in order of time.
-        TrainerError: see :func:`trainer.train.run`.
+        ConfigError: settings of one of the methods.
+        DatasetError: the windows are of several wikis or not in order of time, or a folder
+            breaks its contract.
+        TrainerError: something a method needs was not given; see :func:`trainer.train.run`.
     """
-    _check_order(windows)
+    _check_order((*before, *windows))
+    _check(study, windows, measure=measure)
     data = dataset.open_folder(windows[0].dataset, verify=False).data
     wiki, paths = str(data["wiki"]), [w.dataset for w in windows]
     initial = train_initial(study, wiki)
@@ -165,7 +176,7 @@ def run(study: Study, windows: Sequence[WindowData], *, measure: bool = True) ->
     if first := study.runs.find(_initial_key(study, wiki)):
         done.append(first)
     for number, window in enumerate(windows):
-        done += train_window(study, window, windows[:number], initial)
+        done += train_window(study, window, (*before, *windows[:number]), initial)
     for finished in done if measure else ():
         evaluate_run(study, finished.model, finished.folder, paths)
     return done
@@ -174,8 +185,13 @@ def run(study: Study, windows: Sequence[WindowData], *, measure: bool = True) ->
 def earlier(path: Path) -> list[Path]:
     """Datasets of the windows before that of ``path``, oldest first, the current version each.
 
-    ``path`` is ``<root>/<wiki>/<window>/v<version>``, as is what is found.
+    ``path`` is ``<root>/<wiki>/<window>/v<version>``, as is what is found; beside a folder that
+    lies elsewhere nothing is looked for.
     """
+    path = path.resolve()
+    data = dataset.open_folder(path, verify=False).data
+    if [path.parent.parent.name, path.parent.name] != [data.get("wiki"), data.get("window")]:
+        return []
     start = _start(path)
     found = [(_start(current), current) for current in datasets(path.parent.parent)]
     return [other for begins, other in sorted(found) if begins < start]
@@ -210,19 +226,11 @@ def _window(
     data = dataset.open_folder(window.dataset, verify=False).data
     label = runs.label(name, study.preset)
     key = Key(str(data["wiki"]), str(data["window"]), int(data["version"]), label)
-    changes = {**study.changes, **study.method_changes.get(name, {})}
-    settings = methods.settings_for(name, study.preset, changes)
-    if methods.METHODS[name].text == "corpus":
-        if window.corpus is None:
-            raise TrainerError(f"{key}: {name} trains on a corpus as of the window's end; give one")
-        text = window.corpus
-    else:
-        text = window.dataset
+    settings = _settings(study, name)
+    text = _text(name, window)
     review: tuple[Path, ...] = ()
     if settings.review.ratio:
-        if study.corpus is None:
-            raise TrainerError(f"{key}: {name} reviews the initial corpus; give it")
-        review = (study.corpus,)
+        review = (_reviewed(study, name),)
         if settings.review.source == "all-previous":
             review += tuple(w.dataset for w in earlier)
     start: Path | str = initial
@@ -240,6 +248,48 @@ def _window(
         windows_before=len(earlier),
     )
     return _train(study, key, settings, inputs)
+
+
+def _settings(study: Study, name: str) -> TrainSettings:
+    changes = {**study.changes, **study.method_changes.get(name, {})}
+    return methods.settings_for(name, study.preset, changes)
+
+
+def _text(name: str, window: WindowData) -> Path:
+    """What a method reads of a window."""
+    if methods.METHODS[name].text == "dataset":
+        return window.dataset
+    if window.corpus is None:
+        raise TrainerError(
+            f"{window.dataset}: {name} trains on a corpus as of the window's end; give one"
+        )
+    return window.corpus
+
+
+def _reviewed(study: Study, name: str) -> Path:
+    if study.corpus is None:
+        raise TrainerError(f"{name} reviews the initial corpus; give it")
+    return study.corpus
+
+
+def _check(study: Study, windows: Sequence[WindowData], *, measure: bool) -> None:
+    """Fail now where a study would fail after hours of training.
+
+    Raises:
+        ConfigError, DatasetError, TrainerError: as :func:`run` has them.
+    """
+    texts = [_text(name, window) for name in study.methods for window in windows]
+    texts += [_reviewed(study, n) for n in study.methods if _settings(study, n).review.ratio]
+    if study.initial is None and study.start is not None and study.corpus is not None:
+        methods.settings_for("initial", study.preset, study.method_changes.get("initial", {}))
+        texts.append(study.corpus)
+    if measure and study.evaluation.tagger and "intrinsic" in study.evaluation.parts:
+        pos.spacy_tagger(study.evaluation.tagger)
+    if threads.is_first():
+        for path in dict.fromkeys([*(w.dataset for w in windows), *texts]):
+            folder = dataset.open_folder(path)
+            if path in texts:
+                next(folder.texts())
 
 
 def _train(study: Study, key: Key, settings: TrainSettings, inputs: train.Inputs) -> Run:

@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - torch's own custom
 from torch import Tensor, nn
 
-from trainer import checkpoint, cost, dataset, device, files, methods, model, record, tokenizer
+from trainer import checkpoint, checks, cost, dataset, device, files, methods, model, record
 from trainer.config import TrainSettings, as_dict
 from trainer.data import IGNORE, Batch, Mixture, document_mask, micro_batches, prepare_all
 from trainer.methods.protocol import Method, Plan
@@ -34,7 +34,8 @@ from trainer.optimizer import make_optimizer
 from trainer.processes import World, world
 from trainer.schedule import learning_rate
 from trainer.sinks import StepReport, open_sinks
-from twiki.errors import ConfigError, TrainerError
+from trainer.tokenizer import digest as tokenizer_digest
+from twiki.errors import TrainerError
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,12 @@ def run(
             "settings": settings.digest(),
             "model": model.weights_digest(inputs.start),
             "data": files.sha256_text(" ".join(f.digest for f in folders)),
-            "tokenizer": tokenizer.digest(language.tokenizer),
+            "tokenizer": tokenizer_digest(language.tokenizer),
             "anchor": _anchor(settings, inputs),
         }
         if (out / "run.json").exists():
             return record.finished(out / "run.json", fingerprint)
-        _check_fit(settings, language.module, old=len(folders) > 1)
+        checks.fit(settings, language.module, old=len(folders) > 1)
 
         # 2. Text to tokens; the first process does it, the others read.
         cache = inputs.cache or out / "tokens"
@@ -184,6 +185,7 @@ def run(
                 seconds=progress.seconds,
                 loss=progress.loss,
                 flops=loop.flops,
+                peak=loop.peak,
             ),
             "versions": device.versions(),
         }
@@ -307,17 +309,22 @@ class Loop:
         if not me.device.startswith("cuda"):
             return wanted
 
-        def attempt(rows: int) -> None:
-            batch = self.mixture.batch(self.mixture.rows(0, 1).repeat(rows, axis=0))
-            with torch.autocast(_kind(me.device), dtype=torch.bfloat16, enabled=self.bf16):
-                part = batch.part(0, rows, me.device)
-                losses = row_losses(self.module, part, mask=settings.mask)
-            torch.autograd.backward(losses.sum() * 0.0)
-
-        size = device.fitting(attempt, wanted, fixed=bool(settings.micro_batch))
+        size = device.fitting(self._attempt, wanted, fixed=bool(settings.micro_batch))
         self.optimizer.zero_grad(set_to_none=True)
         torch.cuda.empty_cache()
         return size
+
+    def _attempt(self, rows: int) -> None:
+        """Take the memory that a step with this micro-batch takes; change no weight."""
+        trained = [p for group in self.optimizer.param_groups for p in group["params"]]
+        # Adam's two moments come with the first step only, but then they must fit as well.
+        moments = [torch.empty_like(p) for p in trained if not self.optimizer.state for _ in "12"]
+        batch = self.mixture.batch(self.mixture.rows(0, 1).repeat(rows, axis=0))
+        with torch.autocast(_kind(self.me.device), dtype=torch.bfloat16, enabled=self.bf16):
+            part = batch.part(0, rows, self.me.device)
+            losses = row_losses(self.module, part, mask=self.settings.mask)
+        torch.autograd.backward(losses.sum() * 0.0)
+        moments.clear()
 
 
 def row_losses(module: nn.Module, batch: Batch, *, mask: str) -> Tensor:
@@ -371,14 +378,6 @@ def _share(batch: Batch, me: World) -> Batch:
 
 def _kind(on: str) -> str:
     return on.partition(":")[0]
-
-
-def _check_fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None:
-    most = getattr(module.config, "max_position_embeddings", None)
-    if isinstance(most, int) and settings.sequence > most:
-        raise ConfigError(f"sequence {settings.sequence}: the model has {most} positions")
-    if settings.review.ratio and not old:
-        raise TrainerError(f"{settings.method}: review.ratio is set but no old text was given")
 
 
 def _anchor(settings: TrainSettings, inputs: Inputs) -> str:

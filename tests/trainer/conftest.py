@@ -36,7 +36,7 @@ def tiny_model(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def llama_model(tmp_path_factory, tiny_model) -> Path:
-    """The same tokenizer with a Llama of random weights."""
+    """The same tokenizer with a Llama of random weights, four heads sharing two keys."""
     words = tokenizer.load(tiny_model)
     torch.manual_seed(1)
     config = LlamaConfig(
@@ -44,7 +44,8 @@ def llama_model(tmp_path_factory, tiny_model) -> Path:
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
-        num_attention_heads=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
         max_position_embeddings=64,
         bos_token_id=words.bos_token_id,
         eos_token_id=words.eos_token_id,

@@ -4,9 +4,10 @@ import json
 
 import pytest
 import typer
-from trainer_world import rows, sentences, write_dataset, write_folder
+from trainer_world import SHAPE, rows, sentences, write_dataset, write_folder
 from typer.testing import CliRunner
 
+from trainer import files, model
 from twiki.cli import train as command
 
 
@@ -65,6 +66,40 @@ def test_evaluate_and_report_give_one_json_object_each(app, trained):
         "windows": ["2026-09", "2026-10"],
     }
     assert (root / "report" / "report.md").exists()
+
+
+def test_a_window_that_closes_goes_on_from_the_one_before(app, tmp_path):
+    # As the service calls it: one dataset, and the settings file.
+    for number, month in enumerate(("2026-09", "2026-10")):
+        write_dataset(tmp_path / "datasets" / "tiny" / month / "v1", number + 1, month)
+    corpus = write_folder(tmp_path / "corpus", {"p": rows(sentences(0))})
+    texts = [t for shift in range(3) for t in sentences(shift)]
+    model.small_model(texts, tmp_path / "start", shape=SHAPE)
+    settings = tmp_path / "twiki.toml"
+    settings.write_text(
+        f"""
+[trainer]
+on_close = ["diff", "mixreview"]
+start = "{tmp_path}/start"
+corpus = "{corpus}"
+runs = "{tmp_path}/runs"
+parts = ["extrinsic"]
+[trainer.settings]
+sequence = 16
+steps = 2
+[trainer.initial_settings]
+sequence = 16
+steps = 2
+"""
+    )
+    for month in ("2026-09", "2026-10"):
+        folder = tmp_path / "datasets" / "tiny" / month / "v1"
+        answer = run(app, "train", folder, "--config", settings, "--json")
+        assert answer.exit_code == 0
+    for label, reviewed in (("diff", 0), ("mixreview", 2)):
+        record = files.read_json(tmp_path / "runs/tiny/2026-10/v1" / label / "run.json")
+        assert record["inputs"]["start"] == f"{tmp_path}/runs/tiny/2026-09/v1/{label}/model"
+        assert len(record["inputs"]["review"]) == reviewed
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,19 @@ def test_an_unknown_setting_is_refused(name):
 
 
 @pytest.mark.parametrize(
-    "change", [{"lr": 0.0}, {"batch": 0}, {"merge": 1.5}, {"epochs": -1.0}, {"sequence": 0}]
+    "change",
+    [
+        {"lr": 0.0},
+        {"lr": float("nan")},
+        {"batch": 0},
+        {"merge": 1.5},
+        {"epochs": -1.0},
+        {"sequence": 0},
+        {"keep": 0},
+        {"micro_batch": -1},
+        {"clip": -0.1},
+        {"review.ratio": -1.0},
+    ],
 )
 def test_values_out_of_range_are_refused(change):
     with pytest.raises(ConfigError):

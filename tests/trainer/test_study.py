@@ -12,7 +12,7 @@ from trainer_world import SHAPE, facts, rows, sentences, write_dataset, write_fo
 from trainer import collected, dataset, evaluate, files, model, months, report, section, study
 from trainer.runs import Key, Runs
 from trainer.study import Study, WindowData
-from twiki.errors import DatasetError, TrainerError
+from twiki.errors import DatasetError, TrainerError, TwikiError
 
 QUICK = {"sequence": 16, "batch": 4, "steps": 3, "checkpoint_every": 1}
 INITIAL = {**QUICK, "steps": 6, "lr": 3e-3}
@@ -150,6 +150,13 @@ def test_without_an_initial_model_it_says_what_is_needed(world, tmp_path):
     )
 
 
+def closed(config, path, **more):
+    """What ``twiki train DATASET --config`` does when a window closes."""
+    before = [section.window_data(p, config) for p in study.earlier(path)]
+    plan = dataclasses.replace(section.make_study(config), **more)
+    return study.run(plan, [section.window_data(path, config)], before=before)
+
+
 def test_when_a_window_closes_each_method_trains_once(world, tmp_path):
     config = section.read_section(
         {
@@ -162,17 +169,86 @@ def test_when_a_window_closes_each_method_trains_once(world, tmp_path):
             "initial_settings": INITIAL,
         }
     )
-    first, second = (w.dataset for w in windows(world))
-    section.on_close(config, first)
-    runs = section.on_close(config, second)
-    assert [r.key.label for r in runs] == ["diff", "kadapter"]
-    assert "2026-09/v1/diff" in runs[0].record["inputs"]["start"]
-    assert list(runs[0].evaluations()) == ["2026-10-v1"]
+    copied = tmp_path / "datasets" / "tiny"
+    shutil.copytree(world / "datasets/tiny", copied)
+    first, second = (copied / month / "v1" for month in ("2026-09", "2026-10"))
+    closed(config, first)
+    runs = closed(config, second)
+    assert [r.key.label for r in runs] == ["initial", "diff", "kadapter"]
+    for run in runs[1:]:
+        assert f"2026-09/v1/{run.key.label}" in run.record["inputs"]["start"]
+        assert list(run.evaluations()) == ["2026-10-v1"]
     steps = []
-    section.on_close(config, second, observe=lambda key, _: steps.append(key))
+    closed(config, second, observe=lambda key, _: steps.append(key))
     assert steps == []
-    nothing = section.read_section({})
-    assert section.on_close(nothing, first) == []
+    # Another version of the window is trained anew, from the same models.
+    shutil.copytree(second, second.parent / "v2")
+    manifest = files.read_json(second.parent / "v2" / "manifest.json")
+    manifest["data"]["version"] = 2
+    files.write_json(second.parent / "v2" / "manifest.json", manifest)
+    again = closed(config, second.parent / "v2", observe=lambda key, _: steps.append(key))
+    assert {key.version for key in steps} == {2}
+    assert again[1].record["inputs"]["start"] == runs[1].record["inputs"]["start"]
+
+
+def test_earlier_windows_are_found_beside_a_dataset_and_nowhere_else(world, tmp_path):
+    first, second = (w.dataset for w in windows(world))
+    assert study.earlier(first) == []
+    assert study.earlier(second) == [first.resolve()]
+    lonely = tmp_path / "somewhere" / "else"
+    shutil.copytree(second, lonely)
+    shutil.copytree(first, tmp_path / "somewhere" / "2026-09" / "v1")
+    assert study.earlier(lonely) == []
+
+
+def test_the_window_before_is_reviewed_and_gone_on_from(world, tmp_path):
+    plan = make(world, tmp_path / "runs", "mixreview", "merge")
+    first, second = windows(world)
+    study.run(plan, [first], measure=False)
+    for run in study.run(plan, [second], before=[first], measure=False)[1:]:
+        assert run.record["inputs"]["start"].endswith(f"2026-09/v1/{run.key.label}/model")
+        reviewed = run.record["inputs"]["review"]
+        assert (str(first.dataset) in reviewed) == (run.key.label == "mixreview")
+
+
+@pytest.mark.parametrize(
+    ("names", "more", "message"),
+    [
+        (("diff", "full"), {}, "full trains on a corpus"),
+        (("diff", "mixreview"), {"corpus": None, "initial": "x"}, "reviews the initial corpus"),
+        (("diff", "recadam"), {"changes": {"recadam.gamma": 2e9}}, "stay below 2"),
+        (("diff",), {"method_changes": {"initial": {"lr": -1.0}}}, "lr must be above 0"),
+        (
+            ("diff",),
+            {"evaluation": dataclasses.replace(EVALUATION, tagger="no_such_tagger")},
+            "tagger no_such_tagger",
+        ),
+    ],
+)
+def test_what_will_fail_later_fails_before_anything_is_trained(
+    world, tmp_path, names, more, message
+):
+    plan = dataclasses.replace(make(world, tmp_path / "runs", *names), **more)
+    bare = [WindowData(w.dataset) for w in windows(world)]
+    with pytest.raises(TwikiError, match=message):
+        study.run(plan, bare)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("damage", ["checksum", "empty"])
+def test_a_later_window_that_is_broken_stops_the_study_before_the_first(world, tmp_path, damage):
+    good = windows(world)[0]
+    if damage == "empty":
+        bad = tmp_path / "d"
+        write_folder(bad, {"diffset": rows([" "])}, window="2026-10")
+    else:
+        bad = shutil.copytree(windows(world)[1].dataset, tmp_path / "d")
+        with (bad / "probes_changed.parquet").open("ab") as file:
+            file.write(b"x")
+    plan = make(world, tmp_path / "runs", "diff")
+    with pytest.raises(DatasetError, match="the manifest says|holds no text"):
+        study.run(plan, [good, WindowData(bad)])
+    assert not (tmp_path / "runs").exists()
 
 
 def test_the_current_version_of_a_window_counts(world, tmp_path):
@@ -237,7 +313,11 @@ def test_every_run_shows_preset_seed_cost_and_versions(rendered):
 def test_transfer_compares_the_last_model_with_those_before(finished):
     data = collected.collect(finished[1])
     assert data.windows == ("2026-09", "2026-10")
-    _, backward, forward = months.transfer(data, "diff", data.windows)
+    forgetting, backward, forward = months.transfer(data, "diff", data.windows)
+    unchanged = ("extrinsic", "unchanged", "object", "nll")
+    last, first = (data.of("diff", w, "2026-10", *unchanged) for w in ("2026-10", "2026-09"))
+    count = data.of("diff", "2026-10", "2026-10", *unchanged[:-1], "tokens")
+    assert forgetting == pytest.approx((last - first) / count)
     at = ("extrinsic", "changed", "object", "nll")
     tokens = data.of("diff", "2026-09", "2026-09", "extrinsic", "changed", "object", "tokens")
     later = data.of("diff", "2026-10", "2026-09", *at)

@@ -4,49 +4,15 @@ import json
 import math
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
-from trainer_world import facts, rows, sentences, write_folder
+from small_runs import SMALL, KillError, equal, kill_after, settings, small_loop, weights
 
-from trainer import checkpoint, device, files, methods, model, tokenizer, train
-from trainer.data import Mixture, prepare
-from trainer.methods.protocol import Plan
-from trainer.optimizer import make_optimizer
-from trainer.processes import World
+from trainer import checkpoint, files, model, train
 from trainer.train import Inputs, Loop, Progress
-from twiki.errors import ConfigError, DatasetError, TrainerError
-
-SMALL = {"sequence": 16, "batch": 3, "steps": 30, "lr": 3e-3, "checkpoint_every": 0}
-
-
-def settings(method="diff", **changes):
-    return methods.settings_for(method, "recommended", {**SMALL, **changes})
-
-
-class KillError(Exception):
-    """Stands for kill -9: nothing after the step happens."""
-
-
-def kill_after(step):
-    def observe(report):
-        if report.step + 1 == step:
-            raise KillError
-
-    return observe
-
-
-def weights(folder: Path):
-    name = "model.safetensors"
-    return load_file(folder / "model" / name)
-
-
-def equal(one: Path, other: Path) -> bool:
-    a, b = weights(one), weights(other)
-    return a.keys() == b.keys() and all(torch.equal(a[n], b[n]) for n in a)
+from twiki.errors import TrainerError
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +26,26 @@ def dropout_model(tmp_path_factory, tiny_model):
     return folder
 
 
-@pytest.mark.parametrize("method", ["diff", "recadam", "mixreview"])
+RESUMED = {
+    "diff": {},
+    "recadam": {"recadam.anneal": "sigmoid", "recadam.t0": 15.0, "recadam.anchor": "initial"},
+    "mixreview": {},
+    "lora": {"lora.rank": 4, "lora.dropout": 0.1},
+    "dora": {"lora.rank": 4},
+    "pissa": {"lora.rank": 4},
+    "kadapter": {},
+    "merge": {},
+}
+
+
+@pytest.mark.parametrize("method", RESUMED)
 def test_thirty_steps_equal_thirteen_and_seventeen_bit_for_bit(
-    tmp_path, dropout_model, september, corpus, method
+    tmp_path, dropout_model, tiny_model, september, corpus, method
 ):
-    given = Inputs(dropout_model, september, (corpus,))
-    whole = train.run(settings(method), given, tmp_path / "whole")
-    parts = settings(method, checkpoint_every=13)
+    given = Inputs(dropout_model, september, (corpus,), initial=tiny_model)
+    changes = RESUMED[method]
+    whole = train.run(settings(method, **changes), given, tmp_path / "whole")
+    parts = settings(method, checkpoint_every=13, **changes)
     with pytest.raises(KillError):
         train.run(parts, given, tmp_path / "parts", observe=kill_after(15))
     resumed = train.run(parts, given, tmp_path / "parts")
@@ -103,6 +82,26 @@ def test_the_log_of_a_resumed_run_has_the_learning_rates_of_an_undisturbed_one(
         train.run(cut, Inputs(tiny_model, september), tmp_path / "cut", observe=kill_after(12))
     train.run(cut, Inputs(tiny_model, september), tmp_path / "cut")
     assert rates(tmp_path / "cut") == rates(tmp_path / "whole")
+
+
+def test_the_newest_checkpoints_are_kept_and_a_damaged_one_is_named(
+    tmp_path, tiny_model, september
+):
+    cut, given, out = settings(checkpoint_every=3), Inputs(tiny_model, september), tmp_path / "out"
+    with pytest.raises(KillError):
+        train.run(cut, given, out, observe=kill_after(11))
+    assert sorted(p.name for p in (out / "checkpoints").iterdir()) == [
+        "step-00000006",
+        "step-00000009",
+    ]
+    for name, damage in (("optimizer.pt", b"no"), ("model.safetensors", b""), ("state.json", b"{")):
+        file = out / "checkpoints/step-00000009" / name
+        kept = file.read_bytes()
+        file.write_bytes(damage)
+        with pytest.raises(TrainerError, match=r"step-00000009.*cannot be read"):
+            train.run(cut, given, out)
+        file.write_bytes(kept)
+    train.run(cut, given, out)
 
 
 def test_a_half_written_checkpoint_does_not_count(tmp_path, tiny_model, september):
@@ -145,7 +144,7 @@ def test_a_finished_run_is_not_trained_again(tmp_path, tiny_model, september):
 def test_micro_batches_change_no_gradient(tmp_path, tiny_model, september, micro_batch):
     # Rows hold different numbers of tokens: a mean of means would differ.
     def gradients(size):
-        loop = make_loop(tmp_path, tiny_model, {"batch": 7, "micro_batch": size})
+        loop = small_loop(tmp_path, tiny_model, {"batch": 7, "micro_batch": size})
         batch = loop.mixture.batch(loop.mixture.rows(0, 7))
         tokens = int((batch.labels != -100).sum())
         assert tokens < 7 * 16
@@ -154,20 +153,6 @@ def test_micro_batches_change_no_gradient(tmp_path, tiny_model, september, micro
 
     for one, other in zip(gradients(7), gradients(micro_batch), strict=True):
         assert torch.allclose(one, other, atol=1e-6)
-
-
-def make_loop(tmp_path, folder, changes):
-    language = model.load(folder)
-    chosen = settings(**changes)
-    words = tokenizer.load(folder)
-    texts = ["Ada Bern lives in Aldorp.", *sentences(0)[:2]]
-    tokens = prepare(texts, words, tmp_path / "tok", text_digest="x", sequence=16)
-    method = methods.method("diff")
-    module = method.prepare(language.module, Plan(chosen, 30))
-    optimizer = make_optimizer(chosen, module, "cpu")
-    shape = train.cost.shape_of(module)
-    mixture = Mixture(tokens, (), ratio=0, seed=0)
-    return Loop(chosen, World(), mixture, method, module, optimizer, shape, 30, 90)
 
 
 def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
@@ -227,7 +212,7 @@ class Poisoned(torch.nn.Module):
 
 
 def poisoned(tmp_path, folder, bad, **changes):
-    loop = make_loop(tmp_path, folder, changes)
+    loop = small_loop(tmp_path, folder, changes)
     module = Poisoned(loop.module, bad)
     return Loop(
         loop.settings, loop.me, loop.mixture, loop.method, module, loop.optimizer, loop.shape, 8, 24
@@ -251,6 +236,15 @@ def test_too_many_bad_steps_in_a_row_stop_the_run(tmp_path, tiny_model):
     assert progress.step == 5
 
 
+def test_gradients_are_clipped_by_the_norm_of_all_of_them(tmp_path, tiny_model):
+    loop = small_loop(tmp_path, tiny_model, {"clip": 0.01, "betas": (0.9, 0.99)})
+    report = next(loop.train(Progress()))
+    assert report.grad_norm > 0.1
+    # After one step Adam's first moment is a tenth of the gradient that it was given.
+    first = [s["exp_avg"].norm() for s in loop.optimizer.state.values()]
+    assert float(torch.stack(first).norm()) == pytest.approx(0.1 * 0.01, rel=1e-3)
+
+
 def test_a_spike_of_the_gradient_is_skipped_when_asked(tmp_path, tiny_model):
     chosen = settings(spike=3.0)
     progress = Progress()
@@ -259,112 +253,6 @@ def test_a_spike_of_the_gradient_is_skipped_when_asked(tmp_path, tiny_model):
     assert progress.norm_mean == 1.0
     assert not train._is_bad(2.9, 1.0, progress, chosen)
     assert not train._is_bad(99.0, 1.0, Progress(norm_mean=1.0), settings())
-
-
-# --- precision, memory, compile -------------------------------------------------------------------
-
-
-def test_weights_and_moments_are_fp32_whatever_was_stored(tmp_path, tiny_model, september):
-    language = model.load(tiny_model)
-    language.module.to(torch.bfloat16)
-    model.save(language, tmp_path / "bf16")
-    assert model.load(tmp_path / "bf16").module.transformer.wte.weight.dtype == torch.float32
-    cut = settings(checkpoint_every=10, precision="bf16")
-    given = Inputs(tmp_path / "bf16", september)
-    with pytest.raises(KillError):
-        train.run(cut, given, tmp_path / "out", observe=kill_after(12))
-    folder = tmp_path / "out/checkpoints/step-00000010"
-    assert {t.dtype for t in load_file(folder / "model.safetensors").values()} == {torch.float32}
-    moments = torch.load(folder / "optimizer.pt", weights_only=True)["state"]
-    assert {s["exp_avg"].dtype for s in moments.values()} == {torch.float32}
-    train.run(cut, given, tmp_path / "out")
-    assert {t.dtype for t in weights(tmp_path / "out").values()} == {torch.float32}
-
-
-def test_a_model_in_bf16_is_refused_as_master_weights(tiny_model):
-    module = model.load(tiny_model).module.to(torch.bfloat16)
-    with pytest.raises(TrainerError, match="fp32 master weights"):
-        make_optimizer(settings(), module, "cpu")
-
-
-def test_small_updates_are_not_lost(tmp_path, tiny_model, september):
-    given = Inputs(tiny_model, september)
-    train.run(settings(lr=1e-6, steps=3), given, tmp_path / "out")
-    before = model.weights(tiny_model)
-    assert not torch.equal(
-        before["transformer.ln_f.weight"], weights(tmp_path / "out")["transformer.ln_f.weight"]
-    )
-
-
-def test_a_micro_batch_that_does_not_fit_names_one_that_does():
-    def attempt(rows):
-        if rows > 6:
-            raise torch.OutOfMemoryError
-
-    assert device.fitting(attempt, 64, fixed=False) == 4
-    with pytest.raises(TrainerError, match="micro_batch = 64: set micro_batch = 4, which fits"):
-        device.fitting(attempt, 64, fixed=True)
-
-    def nothing_fits(_rows):
-        raise torch.OutOfMemoryError
-
-    with pytest.raises(TrainerError, match="lower sequence"):
-        device.fitting(nothing_fits, 2, fixed=False)
-    message = "set micro_batch = 4 and run the same"
-    with pytest.raises(TrainerError, match=message), device.memory_errors(8):
-        raise torch.OutOfMemoryError
-
-
-def test_parameter_names_of_a_checkpoint_are_the_models_own(tmp_path, tiny_model, september):
-    # Whatever wraps the model (compile, DDP): no "_orig_mod." in what is saved.
-    cut = settings(checkpoint_every=10)
-    with pytest.raises(KillError):
-        train.run(cut, Inputs(tiny_model, september), tmp_path / "o", observe=kill_after(12))
-    names = load_file(tmp_path / "o/checkpoints/step-00000010/model.safetensors").keys()
-    assert set(names) == set(model.weights(tiny_model))
-
-
-# --- bad input -----------------------------------------------------------------------------------
-
-
-def test_a_dataset_with_a_wrong_checksum_stops_before_training(tmp_path, tiny_model):
-    folder = write_folder(tmp_path / "d", {"diffset": rows(sentences(0))})
-    with (folder / "diffset.parquet").open("ab") as file:
-        file.write(b"x")
-    with pytest.raises(DatasetError, match=r"sha256 .* the manifest says"):
-        train.run(settings(), Inputs(tiny_model, folder), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_another_schema_no_manifest_or_an_empty_part_stop_before_training(tmp_path, tiny_model):
-    other = write_folder(tmp_path / "d", {"diffset": rows(["x"])}, schema_version=99)
-    with pytest.raises(DatasetError, match="schema version 99, this program reads 1"):
-        train.run(settings(), Inputs(tiny_model, other), tmp_path / "out")
-    with pytest.raises(DatasetError, match="not a dataset or corpus folder"):
-        train.run(settings(), Inputs(tiny_model, tmp_path), tmp_path / "out")
-    empty = write_folder(tmp_path / "e", {"diffset": rows(["  "]), "probes_changed": facts(0)})
-    with pytest.raises(DatasetError, match="holds no text"):
-        train.run(settings(), Inputs(tiny_model, empty), tmp_path / "out")
-
-
-def test_a_model_folder_without_tokenizer_or_weights_is_named(tmp_path, tiny_model, september):
-    for missing, what in (("tokenizer.json", "tokenizer"), ("model.safetensors", "causal")):
-        folder = tmp_path / what
-        folder.mkdir()
-        for item in tiny_model.iterdir():
-            if item.name != missing:
-                (folder / item.name).write_bytes(item.read_bytes())
-        with pytest.raises(TrainerError, match=f"{folder.name}: no {what}"):
-            train.run(settings(), Inputs(folder, september), tmp_path / "out")
-
-
-def test_more_tokens_than_positions_and_review_without_text_are_refused(
-    tmp_path, tiny_model, september
-):
-    with pytest.raises(ConfigError, match="sequence 65: the model has 64 positions"):
-        train.run(settings(sequence=65), Inputs(tiny_model, september), tmp_path / "out")
-    with pytest.raises(TrainerError, match="no old text"):
-        train.run(settings("mixreview"), Inputs(tiny_model, september), tmp_path / "out")
 
 
 # --- what a run reports ---------------------------------------------------------------------------
@@ -393,13 +281,19 @@ def test_costs_follow_the_formula(tmp_path, tiny_model, september):
     assert record["versions"]["torch"] == torch.__version__
 
 
-def test_an_unknown_sink_is_an_error(tmp_path, tiny_model, september):
-    with pytest.raises(TrainerError, match="sink 'paper' does not exist"):
-        train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("paper",))
+def test_mfu_is_the_share_of_the_devices_peak(tmp_path, tiny_model, september, monkeypatch):
+    monkeypatch.setattr(train.cost, "device_peak", lambda _device: 1e12)
+    record = train.run(settings(steps=2), Inputs(tiny_model, september), tmp_path / "o")
+    costs = record["costs"]
+    expected = costs["flops"] / costs["seconds"] / 1e12
+    assert costs["mfu"] == pytest.approx(expected)
+    line = json.loads((tmp_path / "o" / "log.jsonl").read_text().splitlines()[1])
+    rate = line["tokens_per_second"] * costs["flops_per_token"] / 1e12
+    assert line["mfu"] == pytest.approx(rate)
 
 
 def test_rows_of_a_step_are_a_function_of_the_step(tmp_path, tiny_model):
-    loop = make_loop(tmp_path, tiny_model, {})
+    loop = small_loop(tmp_path, tiny_model, {})
     assert (loop.mixture.rows(26 * 3, 27 * 3) == loop.mixture.rows(0, 90)[78:81]).all()
     assert isinstance(loop.mixture.rows(0, 3), np.ndarray)
 
@@ -437,9 +331,3 @@ def test_a_killed_process_leaves_what_the_next_one_needs(tmp_path, tiny_model, s
     train.run(settings(checkpoint_every=5), Inputs(tiny_model, september), tmp_path / "out")
     train.run(settings(), Inputs(tiny_model, september), tmp_path / "whole")
     assert equal(tmp_path / "out", tmp_path / "whole")
-
-
-def test_a_sink_whose_package_is_missing_is_named(tmp_path, tiny_model, september, monkeypatch):
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(TrainerError, match="install the package wandb"):
-        train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("wandb",))

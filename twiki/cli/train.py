@@ -75,6 +75,9 @@ def train(
 ) -> None:
     """Update models by one or more methods, window by window; go on where a run was stopped.
 
+    A method goes on from its own run of the window before, which is looked for beside the
+    first dataset too; each window, version and method is trained once.
+
     Example: twiki train --months 2026-09..2026-11 --datasets datasets --methods all
     --corpus corpora/2026-08 --start gpt2-large --runs runs
 
@@ -108,10 +111,11 @@ def train(
     if not about.on_close:
         raise UsageError("no method: give --methods, or on_close in [trainer]")
     windows = _windows(datasets or [], root, wiki, months, about)
+    before = [section.window_data(p, about) for p in study.earlier(windows[0].dataset)]
     about = _with_models(about)
     with _steps() as (observe, tell):
         plan = dataclasses.replace(section.make_study(about, observe=observe), tell=tell)
-        done = study.run(plan, windows, measure=measure)
+        done = study.run(plan, windows, before=before, measure=measure)
     if as_json:
         give({"runs": [_shown(run) for run in done]})
     for run in done:

@@ -1,0 +1,88 @@
+"""Where figures go besides the JSON log, and what is said where that cannot be."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from small_runs import KillError, kill_after, settings
+
+from trainer import train
+from trainer.train import Inputs
+from twiki.errors import TrainerError
+
+
+def test_an_unknown_sink_is_an_error(tmp_path, tiny_model, september):
+    with pytest.raises(TrainerError, match="sink 'paper' does not exist"):
+        train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("paper",))
+
+
+def test_a_sink_whose_package_is_missing_is_named(tmp_path, tiny_model, september, monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    with pytest.raises(TrainerError, match="install the package wandb"):
+        train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("wandb",))
+
+
+@pytest.fixture
+def wandb(monkeypatch):
+    """A module that keeps what W&B would be told."""
+    told = SimpleNamespace(init={}, steps=[], finished=0)
+
+    def finish():
+        told.finished += 1
+
+    def init(**given):
+        told.init = given
+        log = lambda figures, step: told.steps.append((step, figures))  # noqa: E731
+        return SimpleNamespace(log=log, finish=finish)
+
+    module = ModuleType("wandb")
+    module.init = init
+    monkeypatch.setitem(sys.modules, "wandb", module)
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    return told
+
+
+def test_wandb_gets_settings_and_every_step_and_sends_nothing(
+    tmp_path, tiny_model, september, wandb
+):
+    given = Inputs(tiny_model, september)
+    train.run(settings(steps=3), given, tmp_path / "o", sinks=("wandb",))
+    assert wandb.init["mode"] == "offline"
+    assert wandb.init["config"]["lr"] == 3e-3
+    assert [step for step, _ in wandb.steps] == [0, 1, 2]
+    assert wandb.steps[0][1]["loss"] > 0
+    assert wandb.finished == 1
+
+
+def test_wandb_goes_online_when_its_environment_says_so(
+    tmp_path, tiny_model, september, wandb, monkeypatch
+):
+    monkeypatch.setenv("WANDB_MODE", "online")
+    given = Inputs(tiny_model, september)
+    with pytest.raises(KillError):
+        train.run(settings(steps=3), given, tmp_path / "o", sinks=("wandb",), observe=kill_after(2))
+    assert wandb.init["mode"] == "online"
+    assert wandb.finished == 1
+
+
+def test_tensorboard_gets_every_step(tmp_path, tiny_model, september, monkeypatch):
+    scalars, closed = [], []
+
+    class SummaryWriter:
+        def __init__(self, folder):
+            self.folder = folder
+
+        def add_scalar(self, name, value, step):
+            scalars.append((name, step, value))
+
+        def close(self):
+            closed.append(self.folder)
+
+    module = ModuleType("torch.utils.tensorboard")
+    module.SummaryWriter = SummaryWriter
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", module)
+    given = Inputs(tiny_model, september)
+    train.run(settings(steps=2), given, tmp_path / "o", sinks=("tensorboard",))
+    assert [(n, s) for n, s, _ in scalars if n == "loss"] == [("loss", 0), ("loss", 1)]
+    assert {name for name, _, _ in scalars} == {"loss", "lr", "grad_norm", "tokens_per_second"}
+    assert closed == [str(tmp_path / "o" / "tensorboard")]
