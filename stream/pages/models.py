@@ -6,47 +6,20 @@
     <report>/report.html     the same with its charts, which are taken from there
     <runs>/<wiki>/<window>/v<version>/<label>/run.json
                                               evaluations/<window>-v<version>/facts.parquet
-
-Charts are parsed and written anew with the few tags that a chart needs, so that nothing active
-can come along.
 """
 
 import math
-import re
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from lxml import etree, html
-from markupsafe import Markup
 
+from stream.pages.drawings import Figure, figures
 from stream.pages.query import Tables
 from twiki.errors import DatasetError
 from twiki.records import Record
 
-_TAGS = frozenset(
-    "svg title text tspan line rect circle polygon polyline path g defs pattern".split()  # noqa: SIM905 - a list of words reads as one
-)
-# fmt: off
-_ATTRIBUTES = frozenset((
-    "viewBox", "role", "aria-label", "aria-hidden", "x", "y", "x1", "x2", "y1", "y2", "cx",
-    "cy", "r", "points", "d", "width", "height", "class", "fill", "stroke", "stroke-width",
-    "stroke-dasharray", "opacity", "fill-opacity", "text-anchor", "transform", "id",
-    "patternUnits", "patternTransform",
-))
-# fmt: on
-_CASED = {name.lower(): name for name in _ATTRIBUTES}
-_NAME = re.compile(r"[\w-]{1,64}", re.ASCII)
-_PAINT = re.compile(r"#[0-9A-Fa-f]{3,8}|[a-z]+|url\(#[\w-]+\)", re.ASCII)
 _MOST_BYTES = 32 << 20
-
-
-class Figure(Record, frozen=True, kw_only=True):
-    """A chart of the report."""
-
-    id: str
-    caption: str
-    svg: Markup
 
 
 class Report(Record, frozen=True, kw_only=True):
@@ -246,55 +219,6 @@ class Models:
             self._cache[path] = known
         drawn: tuple[Figure, ...] = known[1]
         return drawn
-
-
-def figures(page: str) -> list[Figure]:
-    """The charts of a report's page, with nothing in them but drawing."""
-    if not page.strip():
-        return []
-    found = []
-    for figure in html.document_fromstring(page).iter("figure"):
-        chart = next(figure.iter("svg"), None)
-        name = figure.get("id", "")
-        if chart is None or not _NAME.fullmatch(name):
-            continue
-        caption = " ".join(" ".join(part.itertext()) for part in figure.iter("figcaption"))
-        drawn = _clean(chart, name)
-        if drawn is not None:
-            svg = etree.tostring(drawn, encoding="unicode", method="xml")
-            found.append(Figure(id=name, caption=" ".join(caption.split()), svg=Markup(svg)))  # noqa: S704 - rebuilt from allowed tags, serialised with escapes
-    return found
-
-
-def _clean(source: Any, prefix: str) -> Any:  # noqa: ANN401 - lxml ships no types
-    """A copy of an element with allowed tags and attributes; ids get a prefix of their own."""
-    tag = source.tag.lower() if isinstance(source.tag, str) else ""
-    if tag not in _TAGS:
-        return None
-    made = etree.Element(tag)
-    if tag == "svg":
-        made.set("xmlns", "http://www.w3.org/2000/svg")
-    for name, value in source.attrib.items():
-        cased = _CASED.get(name.lower())
-        allowed = None if cased is None else _value(cased, value, prefix)
-        if allowed is not None:
-            made.set(cased, allowed)
-    made.text = source.text
-    made.tail = None if tag == "svg" else source.tail
-    for child in source:
-        part = _clean(child, prefix)
-        if part is not None:
-            made.append(part)
-    return made
-
-
-def _value(name: str, value: str, prefix: str) -> str | None:
-    """An attribute's value as it may stand; None: it may not."""
-    if name == "id":
-        return f"{prefix}-{value}"
-    if name not in ("fill", "stroke"):
-        return value
-    return value.replace("url(#", f"url(#{prefix}-") if _PAINT.fullmatch(value) else None
 
 
 def _table(table: dict[str, Any]) -> dict[str, Any]:

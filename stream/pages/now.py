@@ -36,6 +36,8 @@ _IDLE_SECONDS = 0.25
 _HEARTBEAT_SECONDS = 15.0
 MOST_READERS = 64
 _ENTITY = re.compile(r"[QP][1-9]\d{0,18}", re.ASCII)
+_QUANTITY = re.compile(r"(\S{1,100}) (Q[1-9]\d{0,18})", re.ASCII)
+"""An amount with its unit."""
 KINDS = (*(str(kind) for kind in SentenceKind), *(str(kind) for kind in FactClass), "tombstone")
 
 
@@ -235,8 +237,11 @@ def named_by(feed: LiveFeed) -> Callable[[str], Markup]:
     """Entities by their labels, as far as the state holds them; other values as they are."""
 
     def named(value: str) -> Markup:
-        label = feed.label(value) if _ENTITY.fullmatch(value) else None
-        return shown.text(label or value, 300)
+        if _ENTITY.fullmatch(value):
+            return shown.text(feed.label(value) or value, 300)
+        if amount := _QUANTITY.fullmatch(value):
+            return shown.text(f"{amount[1]} {feed.label(amount[2]) or amount[2]}", 300)
+        return shown.text(value, 300)
 
     return named
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -142,10 +143,12 @@ def environment() -> jinja2.Environment:
         segments=shown.segments,
         marked=shown.marked,
         days_svg=sketch.days,
+        calendar=sketch.calendar,
         bars=sketch.bars,
         length_rows=sketch.length_rows,
         value_rows=sketch.value_rows,
         digest=object_digest,
+        previous=previous,
     )
     return made
 
@@ -179,6 +182,15 @@ def size(value: int) -> str:
             break
         amount /= 1024
     return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+
+
+def previous(fact: Mapping[str, Any]) -> list[str]:
+    """What stood before, by label; by id or value where there is none."""
+    objects, labels = fact["previous_objects"] or [], fact["previous_labels"] or []
+    return [
+        label or value
+        for value, label in zip_longest(objects, labels[: len(objects)], fillvalue="")
+    ]
 
 
 def mapping(value: object) -> Mapping[str, Any]:

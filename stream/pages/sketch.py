@@ -1,6 +1,8 @@
 """Small charts as inline SVG, coloured by the page's style so that they read in light and dark."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
 from typing import Any
 
 from markupsafe import Markup
@@ -8,7 +10,12 @@ from markupsafe import Markup
 from stream.pages.shown import plain
 
 _WIDTH, _HEIGHT = 320, 56
-_DAY, _TALL = 22, 120
+_DAYS_WIDTH, _TALL = 704, 120
+_LABELLED = 7
+"""Days named below the columns, at most."""
+_NAME = 28
+BEFORE = "before"
+"""Of sentences whose revision is older than the window: an article that was moved or restored."""
 
 
 def spark(title: str, values: Sequence[float], unit: str) -> Markup:
@@ -26,16 +33,36 @@ def spark(title: str, values: Sequence[float], unit: str) -> Markup:
     ).format(w=_WIDTH, h=_HEIGHT, title=plain(title, 100), most=most, points=points)
 
 
+def calendar(
+    counts: Mapping[str, Mapping[str, int]], first: date, end: date
+) -> dict[str, Mapping[str, int]]:
+    """Counts by day with every day from ``first`` to before ``end``, also those without any.
+
+    What is older than the window comes first, under :data:`BEFORE`, where there is any of it.
+    """
+    before: Counter[str] = Counter()
+    found: dict[str, Mapping[str, int]] = {}
+    day = first
+    while day < end:
+        found[day.isoformat()] = counts.get(day.isoformat(), {})
+        day += timedelta(days=1)
+    for name, kinds in counts.items():
+        if name not in found:
+            before.update(kinds)
+    return {BEFORE: before, **found} if before else found
+
+
 def days(title: str, counts: Mapping[str, Mapping[str, int]], kinds: Sequence[str]) -> Markup:
-    """Stacked columns, a day each; the kinds in the order of their layers."""
-    names = sorted(counts)
+    """Stacked columns, a day each, in their order; the kinds in the order of their layers."""
     top = max((sum(found.values()) for found in counts.values()), default=1) or 1
-    width = max(len(names) * _DAY, _DAY)
+    wide = max(1, min(22, _DAYS_WIDTH // max(len(counts), 1)))
+    gap = 4 if wide > 8 else 0  # noqa: PLR2004 - narrow columns touch
+    step = max(1, -(-len(counts) // _LABELLED))
     parts = []
-    for place, day in enumerate(names):
+    for place, (day, found) in enumerate(counts.items()):
         base = float(_TALL)
         for layer, kind in enumerate(kinds):
-            count = counts[day].get(kind, 0)
+            count = found.get(kind, 0)
             height = _TALL * count / top
             base -= height
             if count:
@@ -45,41 +72,51 @@ def days(title: str, counts: Mapping[str, Mapping[str, int]], kinds: Sequence[st
                         "<title>{day}: {count} {kind}</title></rect>"
                     ).format(
                         layer=layer,
-                        x=place * _DAY + 2,
+                        x=place * wide + gap // 2,
                         y=f"{base:.1f}",
-                        w=_DAY - 4,
+                        w=wide - gap,
                         h=f"{max(height, 0.5):.1f}",
                         day=plain(day, 20),
                         count=f"{count:,}",
                         kind=plain(kind, 30).replace("_", " "),
                     )
                 )
-        if place % 5 == 0:
+        if place % step == 0:
             parts.append(
                 Markup('<text x="{x}" y="{y}">{day}</text>').format(
-                    x=place * _DAY + 2, y=_TALL + 16, day=plain(day[5:], 10)
+                    x=place * wide + gap // 2,
+                    y=_TALL + 16,
+                    day=day if day == BEFORE else plain(day[5:], 10),
                 )
             )
     return Markup(
-        '<svg class="days" viewBox="0 0 {w} {h}" role="img" aria-label="{title}">{parts}</svg>'
-    ).format(w=width + 24, h=_TALL + 22, title=plain(title, 100), parts=Markup("").join(parts))
+        '<svg class="days" viewBox="0 0 {w} {h}" role="img" aria-label="{title}, at most {top} a '
+        'day">{parts}</svg>'
+    ).format(
+        w=len(counts) * wide + 24,
+        h=_TALL + 22,
+        title=plain(title, 100),
+        top=f"{top:,}",
+        parts=Markup("").join(parts),
+    )
 
 
 def bars(title: str, rows: Sequence[tuple[str, int]]) -> Markup:
-    """Horizontal bars with their numbers, as a table whose bars are drawn."""
+    """Horizontal bars with their numbers; long names are cut and stand whole in their hint."""
     top = max((count for _, count in rows), default=1) or 1
     lines = []
-    for place, (name, count) in enumerate(rows):
-        y = place * 22
+    for place, (value, count) in enumerate(rows):
+        y, whole = place * 22, plain(value, 200)
         lines.append(
             Markup(
-                '<text class="e" x="196" y="{t}">{name}</text>'
+                '<text class="e" x="196" y="{t}">{name}<title>{whole}</title></text>'
                 '<rect class="k0" x="204" y="{y}" width="{w}" height="16"/>'
                 '<text x="{x}" y="{t}">{count}</text>'
             ).format(
                 t=y + 14,
                 y=y + 2,
-                name=plain(name, 28),
+                name=whole if len(whole) <= _NAME else f"{whole[: _NAME - 1].rstrip()}…",
+                whole=whole,
                 w=max(1, 260 * count // top),
                 x=210 + max(1, 260 * count // top),
                 count=f"{count:,}",

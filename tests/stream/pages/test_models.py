@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pages_world import ID
 
-from stream.pages.models import figures
+from stream.pages.drawings import figures
 
 CHART = """<!doctype html><title>r</title><figure id="figure-2"><svg viewBox="0 0 9 9" role="img"
  aria-label="A <b>" onload="alert(1)" style="background:url(//evil.example)"><defs><pattern id="h0"
@@ -102,6 +102,26 @@ def test_nothing_active_comes_along_with_a_chart():
     assert "a &lt;b&gt;" in chart.svg
     assert chart.caption == "What it shows"
     assert figures("") == []
+
+
+def test_the_charts_keep_the_colours_of_the_report():
+    shared = (
+        '<svg><defs><pattern id="h1" width="4"><rect fill="#E69F00"/></pattern>'
+        '<pattern id="h2"/></defs></svg>'
+    )
+    grid = (
+        '<figure id="g"><svg><rect fill="url(#h1)"/><rect fill="rgb(46,80,131)"/>'
+        '<text style="fill:#fff">7</text><text style="fill:url(//evil.example)">8</text>'
+        '<rect fill="rgb(1,2,3);x"/></svg></figure>'
+    )
+    (chart,) = figures(f"<!doctype html><body>{shared}{grid}</body>")
+    assert '<pattern id="g-h1" width="4"><rect fill="#E69F00"/></pattern>' in chart.svg
+    assert 'fill="url(#g-h1)"' in chart.svg
+    assert "g-h2" not in chart.svg, "of what stands once in the page, what is used"
+    assert '<rect fill="rgb(46,80,131)"/>' in chart.svg
+    assert '<text fill="#fff">7</text>' in chart.svg
+    assert "evil" not in chart.svg
+    assert ";x" not in chart.svg
 
 
 def test_a_report_that_is_none_is_named(tmp_path):

@@ -1,11 +1,14 @@
 """What the pages over datasets say."""
 
 import re
+from datetime import date
 
 import pages_world
 import pytest
 from pages_world import ID
 
+from stream.pages import sketch
+from stream.pages.site import previous
 from stream.pages.windows import rows
 from twiki.windows.dataset import Dataset, Part
 
@@ -78,6 +81,43 @@ def test_a_probe_shows_before_and_after_evidence_and_prompts(client):
     assert "--runs" in page, "what to do where no model was tried"
 
 
+def test_what_stood_before_is_named_by_its_id_where_it_has_no_label():
+    row = {"previous_objects": ["Q1", "Q2", "Q3"], "previous_labels": ["Bo", ""]}
+    assert previous(row) == ["Bo", "Q2", "Q3"]
+    assert previous({"previous_objects": None, "previous_labels": None}) == []
+
+
+def test_the_days_of_a_window_are_those_of_the_calendar():
+    told = {"2026-09-10": {"added": 2}, "2026-09-30": {"added": 1}, "2026-10-02": {"updated": 3}}
+    found = sketch.calendar(told, date(2026, 10, 1), date(2026, 10, 5))
+    assert list(found) == ["before", "2026-10-01", "2026-10-02", "2026-10-03", "2026-10-04"]
+    assert found["before"] == {"added": 3}
+    assert found["2026-10-02"] == {"updated": 3}
+    assert list(sketch.calendar({}, date(2026, 10, 1), date(2026, 10, 2))) == ["2026-10-01"]
+
+
+def test_kinds_of_change_by_day_are_drawn_with_their_counts(client):
+    page = client.get(f"/datasets/{ID}").text
+    drawn = re.search(r'<svg class="days".*?</svg>', page, re.DOTALL)[0]
+    assert "<title>2026-10-05: 120 updated</title>" in drawn
+    assert "<title>2026-10-05: 120 added</title>" in drawn
+    assert ">10-01</text>" in drawn
+
+
+def test_a_long_name_of_a_bar_is_cut_and_stands_whole_in_its_hint():
+    drawn = sketch.bars("Relations", [("located in the administrative entity", 3)])
+    assert (
+        "located in the administrati…<title>located in the administrative entity</title>" in drawn
+    )
+
+
+def test_the_classes_of_reconciling_stand_with_examples_that_lead_to_the_page(client):
+    page = client.get(f"/datasets/{ID}").text
+    row = re.search(r'<tr><th scope="row">repaired from dump</th>.*?</tr>', page, re.DOTALL)[0]
+    assert '<td class="n">1</td>' in row
+    assert '<a href="https://wiki.example/?curid=12" rel="noreferrer">12</a>' in row
+
+
 def test_an_unchanged_probe_shows_its_paragraph_from_what_did_not_change(client):
     listed = client.get(f"/datasets/{ID}/facts/probes_unchanged").text
     page = client.get(
@@ -85,6 +125,8 @@ def test_an_unchanged_probe_shows_its_paragraph_from_what_did_not_change(client)
     ).text
     assert "Before it." in page
     assert "After it." in page
+    assert "<dt>After</dt><dd><bdi>Ada Lund</bdi> (" in page, "nothing was struck out or put in"
+    assert "<del>" not in page
 
 
 def test_an_object_that_is_hostile_has_an_address_of_its_own(client):
