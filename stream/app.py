@@ -84,7 +84,7 @@ def state_app(
     ports = _Ports(app, table, config)
     commit = NumberedCommit(Steps(settings), ports, generation, after=after, metrics=metrics)
     source = name_of(REVISIONS[role], config)
-    order = Order(app, source, lambda number: first_offset(config, source, number))
+    order = Order(app, source, lambda number: first_offset(config, role, source, number))
 
     async def take(events: Sequence[faust.EventT[bytes]]) -> None:
         batch = [_taken(event) for event in events]

@@ -26,6 +26,7 @@ from stream.topics import (
 from twiki.errors import SourceError
 
 _POLL_MS = 1000
+_COMMITTED_MS = 10_000
 _BEYOND_MS = 100
 
 
@@ -108,17 +109,28 @@ def read_partition(reader: Any, topic: str, number: int) -> Iterator[Any]:  # no
             yield from records
 
 
-def first_offset(config: KafkaConfig, topic: str, number: int) -> int | None:
-    """The offset of the first record that a partition holds; None: it holds none.
+def first_offset(config: KafkaConfig, role: Role, topic: str, number: int) -> int | None:
+    """The offset of the first record of a partition that a role's group has not committed.
+
+    None: there is no such record. Compaction may have taken those that follow the commit.
 
     Raises:
         SourceError: no broker answers, or it refuses us.
     """
-    reader = consumer(config)
+    partition = TopicPartition(topic, number)
+    reader = consumer(config, group_id=group_of(role, config))
     try:
         with translating(config):
-            for row in read_partition(reader, topic, number):
-                return int(row.offset)
+            committed = reader.committed(partition, timeout_ms=_COMMITTED_MS)
+            reader.assign([partition])
+            end = reader.end_offsets([partition])[partition]
+            if committed:
+                reader.seek(partition, committed)
+            else:
+                reader.seek_to_beginning(partition)
+            while reader.position(partition) < end:
+                for rows in reader.poll(timeout_ms=_POLL_MS, max_records=1).values():
+                    return int(rows[0].offset)
     finally:
         reader.close()
     return None

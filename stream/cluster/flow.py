@@ -58,8 +58,8 @@ class Order:
     Args:
         app: its consumer knows what was committed, and which offsets the log itself lacks
             (compaction, transaction markers).
-        first: the offset of the first record that a partition still holds; asked where nothing
-            was committed yet.
+        first: the offset of the first record of a partition that is not committed; asked where
+            Faust does not know what is: nothing yet, or records came before it had looked.
     """
 
     def __init__(

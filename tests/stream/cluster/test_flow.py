@@ -62,7 +62,7 @@ def test_offsets_that_the_log_lacks_are_no_loss():
     order(committed=24, gaps=[(25, 33)]).check(seen(33, 34))
 
 
-def test_a_group_without_a_commit_begins_with_what_the_log_holds():
+def test_where_faust_knows_no_commit_the_first_record_without_one_is_asked_for():
     order().check(seen(0, 1))
     order(first=70).check(seen(70, 71))  # compaction took what was before
     with pytest.raises(EngineError, match="t/0: records 3 to 69 never came"):
