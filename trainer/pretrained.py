@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from trainer import model
 from twiki.errors import TrainerError
@@ -30,6 +31,7 @@ def from_gguf(path: Path, out: Path) -> Path:
         )
     if not path.is_file():
         raise TrainerError(f"{path}: no such file")
+    transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call] # HF
     where = {"pretrained_model_name_or_path": str(path.parent), "gguf_file": path.name}
     try:
         loaded = AutoModelForCausalLM.from_pretrained(**where, dtype=torch.float32)

@@ -161,7 +161,8 @@ def _answers(data: Collected) -> Table:
         "table-5",
         "Table 5: answers",
         "Greedy answers after subject and relation, in percent, against the best of the right "
-        "answers. Light-tuned: after a short training on other facts of the same dataset.",
+        "answers. Light-tuned: after a short training on other facts of the same dataset. Both "
+        "are measured when asked for: twiki train --parts all.",
         (
             "window",
             "method",
@@ -270,7 +271,10 @@ _TEXT_COLUMNS = (
 
 
 def _interval(low: float | None, high: float | None) -> str | None:
-    return None if low is None or high is None else f"{low:.3g} to {high:.3g}"
+    if low is None or high is None:
+        return None
+    shown = (f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in (low, high))  # noqa: PLR2004 - as in charts
+    return " to ".join(shown)
 
 
 def _ratio(one: float | None, other: float | None) -> float | None:

@@ -37,6 +37,9 @@ from trainer.sinks import StepReport, open_sinks
 from trainer.tokenizer import digest as tokenizer_digest
 from twiki.errors import TrainerError
 
+CPU_LOGITS = 2**30
+"""Bytes of a micro-batch's logits where memory cannot be tried out; a pass takes three times so."""
+
 
 @dataclass(frozen=True)
 class Inputs:
@@ -302,13 +305,13 @@ class Loop:
         return contextlib.nullcontext()
 
     def _fitting_micro_batch(self) -> int:
-        """The micro-batch to use, tried on a GPU before anything is trained."""
+        """The micro-batch to use: tried on a GPU before anything is trained, else by its logits."""
         settings, me = self.settings, self.me
         most = -(-settings.batch // me.size)
         wanted = min(settings.micro_batch or most, most)
         if not me.device.startswith("cuda"):
-            return wanted
-
+            logits = settings.sequence * self.shape.head // self.shape.width * 4
+            return wanted if settings.micro_batch else max(1, min(wanted, CPU_LOGITS // logits))
         size = device.fitting(self._attempt, wanted, fixed=bool(settings.micro_batch))
         self.optimizer.zero_grad(set_to_none=True)
         torch.cuda.empty_cache()

@@ -5,9 +5,11 @@ from functools import partial
 
 import pytest
 import torch
-from trainer_world import SHAPE
+from safetensors.torch import load_file
+from small_runs import KillError, kill_after, settings, weights
+from trainer_world import SHAPE, rows, sentences, write_folder
 
-from trainer import model
+from trainer import model, train
 from trainer.data import Batch
 from trainer.train import row_losses
 
@@ -34,3 +36,21 @@ def test_a_packed_row_loses_the_same_compiled(tmp_path):
         gradients.append([p.grad.clone() for p in module.parameters()])
     for one, other in zip(*gradients, strict=True):
         assert torch.allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a C++ compiler")
+@pytest.mark.timeout(300)
+def test_a_compiled_run_saves_the_models_own_names_and_goes_on(tmp_path):
+    torch.set_num_threads(1)
+    folder = model.small_model(sentences(0), tmp_path / "m", shape=SHAPE)
+    given = train.Inputs(folder, write_folder(tmp_path / "d", {"diffset": rows(sentences(1))}))
+    eager = {"steps": 4, "checkpoint_every": 2}
+    train.run(settings(**eager), given, tmp_path / "eager")
+    compiled = settings(**eager, compile=True)
+    with pytest.raises(KillError):
+        train.run(compiled, given, tmp_path / "compiled", observe=kill_after(3))
+    names = load_file(tmp_path / "compiled/checkpoints/step-00000002/model.safetensors").keys()
+    assert set(names) == set(model.weights(folder))
+    train.run(compiled, given, tmp_path / "compiled")
+    one, other = weights(tmp_path / "eager"), weights(tmp_path / "compiled")
+    assert all(torch.allclose(one[n], other[n], atol=1e-4) for n in one)

@@ -117,6 +117,18 @@ def test_light_tuning_changes_every_parameter_of_a_copy_once_over_the_facts(lang
     assert all(torch.equal(p, again_own[n]) for n, p in tuned.module.named_parameters())
 
 
+def test_light_tuning_trains_an_adapters_base_too(tiny_model, language):
+    settings = methods.settings_for("kadapter", "recommended")
+    module = methods.method("kadapter").prepare(language.module, Plan(settings, 9))
+    with torch.no_grad():
+        module.norm.weight.fill_(0.1)
+    tuned = lighttuning.tune(LanguageModel(module, language.tokenizer, ""), ROWS).module
+    own = dict(module.named_parameters())
+    assert not [n for n, p in tuned.named_parameters() if torch.equal(p, own[n])]
+    assert [n for n, p in own.items() if p.requires_grad] == model.trainable_names(module)
+    assert not any(p.requires_grad for p in module.base.parameters())
+
+
 def test_light_tuning_with_a_higher_rate_teaches_the_form(language):
     taught = lighttuning.tune(language, ROWS, lighttuning.LightTuning(epochs=60, lr=3e-3, batch=4))
     said = answers.generate(taught, [r.prompt for r in ROWS])

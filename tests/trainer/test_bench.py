@@ -37,6 +37,23 @@ def test_both_sides_train_the_same_rows_at_a_measured_speed(monkeypatch):
     assert {"figure", "value", "unit", "budget", "met", "peer", "ratio"} == set(diff)
 
 
+def test_a_method_that_computes_less_must_be_as_much_faster(monkeypatch):
+    flops = {"diff": 4.774e9, "lora": 3.23e9, "kadapter": 1.96e9}
+    monkeypatch.setattr(bench_train.device, "pick", lambda _on: "cuda:0")
+    monkeypatch.setattr(bench_train.device, "name_of", lambda _on: "NVIDIA H200")
+    monkeypatch.setattr(bench_train, "huggingface", lambda *_: 60_000.0)
+
+    def ours(_work, name, *_):
+        found = {"tokens_per_second": 150_000.0, "flops_per_token": flops[name]}
+        return {**found, "mfu": 0.5, "floor": 1e6, "memory_bytes": 1}
+
+    monkeypatch.setattr(bench_train, "ours", ours)
+    by = {f["figure"]: f for f in bench_train.run()["figures"]}
+    budgets = [by[f"{name} tokens/s"]["budget"] for name in flops]
+    assert budgets == pytest.approx([90_000, 133_022, 219_214], rel=1e-4)
+    assert [by[f"{name} tokens/s"]["met"] for name in flops] == [True, True, False]
+
+
 def test_an_unknown_workload_is_wrong_use():
     with pytest.raises(UsageError, match="there are gpt2-large-config"):
         bench_train.run("gpt5")

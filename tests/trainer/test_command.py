@@ -1,14 +1,19 @@
 """``twiki train``, ``twiki evaluate``, ``twiki report`` as programs see them."""
 
+import io
 import json
 
 import pytest
 import typer
+from rich.console import Console
 from trainer_world import SHAPE, rows, sentences, write_dataset, write_folder
 from typer.testing import CliRunner
 
-from trainer import files, model
+from trainer import evaluate, files, model
+from trainer.runs import Key
+from trainer.sinks import StepReport
 from twiki.cli import train as command
+from twiki.errors import TrainerError
 
 
 @pytest.fixture(scope="module")
@@ -109,6 +114,7 @@ steps = 2
         (["train", "x", "--methods", "diff", "--set", "lr"], "expected name=value"),
         (["train", "x"], "no method"),
         (["train", "--methods", "diff", "--months", "2026-09"], "no folder"),
+        (["train", "x", "--methods", "diff", "--parts", "intrinsic,all,f1"], "parts: f1 does not"),
     ],
 )
 def test_wrong_use_is_a_usage_error(app, words, message):
@@ -116,6 +122,48 @@ def test_wrong_use_is_a_usage_error(app, words, message):
 
     with pytest.raises(UsageError, match=message):
         run(app, *words)
+
+
+def test_parts_stand_in_their_own_order():
+    assert command._parts("lighttuning,extrinsic") == ("extrinsic", "lighttuning")
+    assert command._parts("all") == evaluate.PARTS
+
+
+def test_sinks_and_tagger_reach_the_study(app, trained):
+    root, _ = trained
+    words = ("train", root / "datasets/tiny/2026-09/v1", "--methods", "diff", "--initial", "x")
+    with pytest.raises(TrainerError, match="tagger no_such_tagger"):
+        run(app, *words, "--runs", root / "other", "--tagger", "no_such_tagger")
+    initial = root / "runs/tiny/initial/v1/initial/model"
+    words = (*words[:-1], initial, "--runs", root / "other", "--set", "sequence=32")
+    with pytest.raises(TrainerError, match="sink 'paper' does not exist"):
+        run(app, *words, "--sinks", "paper", "--device", "cpu")
+
+
+def test_a_terminal_shows_each_run_as_a_bar(monkeypatch):
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120)
+    monkeypatch.setattr("twiki.cli.common.console", lambda: screen)
+    step = StepReport(
+        step=4,
+        steps=10,
+        loss=1.25,
+        loss_old=None,
+        lr=1e-3,
+        grad_norm=1.0,
+        skipped=False,
+        tokens=640,
+        tokens_per_second=1234.0,
+        mfu=None,
+        memory_bytes=1,
+    )
+    with command._steps() as (observe, tell):
+        tell("train tiny")
+        observe(Key("tiny", "2026-09", 1, "diff"), step)
+    shown = screen.file.getvalue()
+    assert "train tiny" in shown
+    assert "tiny 2026-09 v1 diff" in shown
+    assert "5/10" in shown
+    assert "loss 1.250  1,234 tokens/s" in shown
 
 
 @pytest.mark.parametrize("name", ["train", "evaluate", "report"])

@@ -74,6 +74,14 @@ def test_tokens_are_read_back_and_made_anew_for_another_text(tmp_path, words):
     assert other.count < first.count
 
 
+def test_a_large_vocabulary_is_kept_in_four_bytes(tmp_path, words):
+    last = f"<{(1 << 16) - len(words)}>"
+    words.add_tokens([f"<{i}>" for i in range((1 << 16) - len(words) + 1)])
+    tokens = make(tmp_path, words, [f"Ada {last}"], sequence=64)
+    assert tokens.header["dtype"] == "uint32"
+    assert 1 << 16 in tokens.row(0)[1].tolist()
+
+
 @pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
 def test_a_document_never_sees_another_in_its_row(folder, request):
     language = model.load(request.getfixturevalue(folder))

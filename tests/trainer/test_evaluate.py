@@ -1,12 +1,13 @@
 """Evaluation as a function of (model, dataset), kept once it is done."""
 
+import dataclasses
 import json
 import math
 
 import pytest
 from trainer_world import facts, rows, sentences, write_folder
 
-from trainer import dataset, evaluate, files
+from trainer import dataset, evaluate, files, intrinsic
 from trainer.evaluate import EvaluateSettings, fact_scores
 from twiki.errors import DatasetError
 
@@ -37,6 +38,32 @@ def test_a_finished_evaluation_is_read_back_unless_something_changed(
     assert told == list(evaluate.PARTS)
     evaluate.run(tiny_model, october, QUICK, out, progress=told.append)
     assert len(told) == 2 * len(evaluate.PARTS)
+
+
+def test_no_figure_depends_on_the_batch_and_text_keeps_to_it(tiny_model, september, monkeypatch):
+    found, sizes = [], []
+    real = intrinsic.token_nll
+
+    def token_nll(*given, batch, **more):
+        sizes.append(batch)
+        return real(*given, batch=batch, **more)
+
+    monkeypatch.setattr(intrinsic, "token_nll", token_nll)
+    for batch in (1, 64):
+        settings = dataclasses.replace(QUICK, batch=batch, sequence=8)
+        found.append(evaluate.run(tiny_model, september, settings))
+    assert sizes == [1, 1, 16, 16]
+    for part in ("extrinsic", "intrinsic", "generation", "lighttuning"):
+        one, other = (list(leaves(f[part])) for f in found)
+        assert one == pytest.approx(other, rel=1e-4)
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        for name in sorted(value):
+            yield from leaves(value[name])
+    elif isinstance(value, int | float):
+        yield value
 
 
 def test_the_sums_of_each_fact_give_the_figures(tmp_path, tiny_model, september):

@@ -71,6 +71,15 @@ def test_parameter_names_of_a_checkpoint_are_the_models_own(tmp_path, tiny_model
     assert set(names) == set(model.weights(tiny_model))
 
 
+def test_on_a_cpu_the_logits_of_a_micro_batch_are_bounded(tmp_path, tiny_model, monkeypatch):
+    words = model.load(tiny_model).module.config.vocab_size
+    monkeypatch.setattr(train, "CPU_LOGITS", 2 * 16 * words * 4)
+    assert small_loop(tmp_path, tiny_model, {"batch": 7}).micro_batch == 2
+    assert small_loop(tmp_path, tiny_model, {"batch": 7, "micro_batch": 5}).micro_batch == 5
+    monkeypatch.setattr(train, "CPU_LOGITS", 1)
+    assert small_loop(tmp_path, tiny_model, {"batch": 7}).micro_batch == 1
+
+
 @pytest.mark.parametrize("stepped", [False, True])
 def test_trying_a_micro_batch_holds_room_for_the_moments_and_changes_nothing(
     tmp_path, tiny_model, september, monkeypatch, stepped

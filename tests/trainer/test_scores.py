@@ -192,6 +192,24 @@ def test_the_references_own_figure_depends_on_the_batch_ours_does_not(language, 
     assert probes.reference_batch_mean(language, []) is None
 
 
+def test_the_references_own_figure_is_a_mean_of_batch_means_after_a_pad(tiny_model):
+    language = model.load(tiny_model)
+    rows = [ProbeRow("Ada Bern", "residence", "Aldorp"), ProbeRow("Bo", "residence", "Corvane")]
+    means = []
+    for row in rows:
+        ids = tokenizer.encode(language.tokenizer, [row.text])[0]
+        pads = 12 - len(ids)
+        padded = torch.tensor([[language.end] * pads + ids])
+        mask = torch.tensor([[0] * pads + [1] * len(ids)])
+        with torch.no_grad():
+            logits = model.forward(language.module, padded, mask=mask)[0].log_softmax(-1)
+        # The first token is predicted from the last pad, and positions count from the pads.
+        nll = [-float(logits[pads + i - 1, token]) for i, token in enumerate(ids)]
+        means.append(sum(nll) / len(nll))
+    found = probes.reference_batch_mean(language, rows, batch=1, length=12)
+    assert found == pytest.approx(math.exp(sum(means) / 2), rel=1e-5)
+
+
 def test_gpt2s_positions_must_shift_with_left_padding(tiny_model, rows):
     language = model.load(tiny_model)
     ids = torch.tensor([[language.end, language.end, 7, 8, 9]])

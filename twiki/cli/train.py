@@ -12,6 +12,7 @@ from twiki.cli.common import Config, Json, give, say
 from twiki.errors import UsageError
 
 if TYPE_CHECKING:
+    from trainer.evaluate import Part
     from trainer.runs import Key, Run
     from trainer.section import TrainerConfig
     from trainer.sinks import StepReport
@@ -68,6 +69,18 @@ def train(
         list[str] | None, typer.Option("--set-initial", help="A setting of Initial.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu, cuda:0 …")] = None,
+    parts: Annotated[
+        str | None,
+        typer.Option(
+            help="Measured: extrinsic, intrinsic, generation, lighttuning, with commas, or all."
+        ),
+    ] = None,
+    tagger: Annotated[
+        str | None, typer.Option(help="spaCy model or folder; an empty text: none.")
+    ] = None,
+    sinks: Annotated[
+        str | None, typer.Option(help="tensorboard, wandb, with commas; log.jsonl is always there.")
+    ] = None,
     measure: Annotated[
         bool, typer.Option("--evaluate/--no-evaluate", help="Every model on every window.")
     ] = True,
@@ -104,7 +117,10 @@ def train(
         "initial": initial,
         "runs": runs,
         "device": device,
-        "on_close": tuple(chosen.split(",")) if chosen else None,
+        "on_close": _names(chosen),
+        "parts": _parts(parts) if parts else None,
+        "tagger": tagger,
+        "sinks": _names(sinks),
     }
     about = _section(config, given)
     about = _with_settings(about, _pairs(changes), _pairs(initial_changes), small=start == SMALL)
@@ -127,7 +143,7 @@ def evaluate(
     model: Annotated[str, typer.Argument(help="Model folder.")],
     dataset: Annotated[Path, typer.Argument(exists=True, file_okay=False)],
     parts: Annotated[
-        str, typer.Option(help="extrinsic, intrinsic, generation, lighttuning, with commas.")
+        str, typer.Option(help="extrinsic, intrinsic, generation, lighttuning, with commas; all.")
     ] = "extrinsic,intrinsic",
     rows: Annotated[int, typer.Option(min=1, help="Rows of text a part.")] = 10_000,
     sequence: Annotated[int, typer.Option(min=2, help="Tokens a row.")] = 512,
@@ -157,11 +173,8 @@ def evaluate(
     from trainer import device as machine
     from trainer import evaluate as measuring
 
-    names: list[measuring.Part] = [p for p in measuring.PARTS if p in parts.split(",")]
-    if unknown := set(parts.split(",")) - set(measuring.PARTS):
-        raise UsageError(f"--parts: {', '.join(sorted(unknown))} does not exist")
     settings = measuring.EvaluateSettings(
-        parts=tuple(names), rows=rows, sequence=sequence, batch=batch, tagger=tagger
+        parts=_parts(parts), rows=rows, sequence=sequence, batch=batch, tagger=tagger
     )
     found = measuring.run(
         model,
@@ -273,6 +286,20 @@ def _windows(
             raise UsageError(f"--months {months}: there are {', '.join(names) or 'no windows'}")
         found = everything[names.index(first) : names.index(last or first) + 1]
     return [section.window_data(path, about) for path in found]
+
+
+def _names(given: str | None) -> tuple[str, ...] | None:
+    return tuple(given.split(",")) if given else None
+
+
+def _parts(given: str) -> "tuple[Part, ...]":
+    """Parts of an evaluation in their own order."""
+    from trainer.evaluate import PARTS
+
+    names = set(given.split(","))
+    if unknown := names - {*PARTS, "all"}:
+        raise UsageError(f"--parts: {', '.join(sorted(unknown))} does not exist")
+    return tuple(part for part in PARTS if part in names or "all" in names)
 
 
 def _pairs(given: list[str] | None) -> dict[str, Any]:
