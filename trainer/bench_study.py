@@ -67,7 +67,9 @@ class Design:
     """Learning rates of equal plasticity are chosen on it; it is not reported."""
     months: int = 3
     shape: SmallModel = field(
-        default_factory=lambda: SmallModel(layers=2, width=128, positions=64, vocabulary=1200)
+        default_factory=lambda: SmallModel(
+            layers=2, width=128, positions=64, vocabulary=1200, prefix_space=True
+        )
     )
     initial: dict[str, Any] = field(default_factory=lambda: dict(INITIAL))
     update: dict[str, Any] = field(default_factory=lambda: dict(UPDATE))

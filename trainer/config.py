@@ -162,6 +162,9 @@ class SmallModel:
     heads: int = 4
     positions: int = 256
     vocabulary: int = 2048
+    prefix_space: bool = False
+    """A word at the start of a text is the same token as within it. GPT-2 has two for it and learns
+    from the whole web that they mean one thing; from a few hundred texts nobody does."""
     dropout: float = 0.0
 
 

@@ -83,7 +83,7 @@ def small_model(
     shape = shape or SmallModel()
     if not any(text.strip() for text in texts):
         raise TrainerError(f"{out_dir}: no text to train a tokenizer on")
-    words = tokenizer.train_bpe(texts, shape.vocabulary)
+    words = tokenizer.train_bpe(texts, shape.vocabulary, prefix_space=shape.prefix_space)
     torch.manual_seed(seed)
     config = GPT2Config(
         vocab_size=len(words),

@@ -17,13 +17,16 @@ from twiki.errors import TrainerError
 END = "<|endoftext|>"
 
 
-def train_bpe(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
+def train_bpe(
+    texts: Iterable[str], vocab_size: int, *, prefix_space: bool = False
+) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE in GPT-2's manner: every text has an encoding, nothing is unknown.
 
+    ``prefix_space``: a text is read as if a space stood before it.
     The same texts in the same order give the same tokenizer.
     """
     bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
     bpe.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,

@@ -167,3 +167,16 @@ def test_batches_are_cut_by_rows():
     part = batch.part(2, 5, "cpu")
     assert part.ids[:, 0].tolist() == [2, 3, 4]
     assert part.old.tolist() == [False, False, True]
+
+
+def test_with_a_space_before_it_a_text_begins_with_the_token_that_the_word_is_elsewhere():
+    texts = ["Ada met Ben. Ben met Ada."] * 20
+    two = tokenizer.train_bpe(texts, 300)
+    one = tokenizer.train_bpe(texts, 300, prefix_space=True)
+    (first, *_), (again, *_) = (words("Ada met Ben")["input_ids"] for words in (two, one))
+    within_two, within_one = (words("met Ada")["input_ids"][-1] for words in (two, one))
+    assert first != within_two
+    assert again == within_one
+    (ids, spans) = tokenizer.encode_offsets(one, ["Ada met"])[0]
+    assert ["Ada met"[a:b] for a, b in spans] == ["Ada", " met"]
+    assert len(ids) == 2
