@@ -55,8 +55,8 @@ class Run:
         return self.folder / "model"
 
     def evaluations(self) -> dict[str, dict[str, Any]]:
-        """What was measured, by dataset as ``<window>-v<version>``, in order of the name."""
-        found = sorted((self.folder / "evaluations").glob("*/evaluation.json"))
+        """What was measured, by dataset as ``<window>-v<version>``, in order of both."""
+        found = sorted((self.folder / "evaluations").glob("*/evaluation.json"), key=_measured)
         return {path.parent.name: files.read_json(path) for path in found}
 
 
@@ -120,3 +120,8 @@ class Runs:
             name, window, version, method = marker.relative_to(self.root).parts[:4]
             key = Key(name, window, int(version.removeprefix("v")), method)
             yield Run(key, marker.parent, files.read_json(marker))
+
+
+def _measured(path: Path) -> tuple[str, int]:
+    window, _, version = path.parent.name.rpartition("-v")
+    return window, int(version)

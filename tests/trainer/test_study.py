@@ -351,6 +351,18 @@ def test_charts_without_values_say_so(tmp_path):
     assert "no data" in charts.heatmap("t", ["r"], ["c"], [[None]])
 
 
+def test_the_newest_version_of_a_window_is_shown(finished, tmp_path):
+    run = next(r for r in finished[1] if (r.key.window, r.key.label) == ("2026-09", "diff"))
+    copied = dataclasses.replace(run, folder=shutil.copytree(run.folder, tmp_path / "run"))
+    found = run.evaluations()["2026-09-v1"]
+    for version in (2, 10):
+        other = copied.folder / "evaluations" / f"2026-09-v{version}"
+        about = {**found["dataset"], "version": version}
+        files.write_json(other / "evaluation.json", {**found, "dataset": about})
+    data = collected.collect([copied])
+    assert data.evaluations["diff", "2026-09", "2026-09"]["dataset"]["version"] == 10
+
+
 def test_a_report_of_nothing_is_an_error(tmp_path):
     with pytest.raises(TrainerError, match="no finished run"):
         report.render(Runs(tmp_path), tmp_path / "out")

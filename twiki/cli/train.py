@@ -36,7 +36,10 @@ def train(
     ] = None,
     config: Config = None,
     root: Annotated[
-        Path | None, typer.Option("--datasets", help="Folder of all datasets, with --months.")
+        Path | None,
+        typer.Option(
+            "--datasets", help="Folder of all datasets, with --months (default: datasets)."
+        ),
     ] = None,
     wiki: Annotated[str, typer.Option(help="Wiki below --datasets.")] = "enwiki",
     months: Annotated[
@@ -274,10 +277,11 @@ def _windows(
     from trainer import section, study
 
     if bool(given) == bool(months):
-        raise UsageError("give dataset folders, or --datasets with --months")
+        raise UsageError("give dataset folders, or --months")
     found = given
     if months:
-        if root is None or not (root / wiki).is_dir():
+        root = root or Path("datasets")
+        if not (root / wiki).is_dir():
             raise UsageError(f"--datasets: no folder {root}/{wiki}")
         first, _, last = months.partition("..")
         everything = study.datasets(root / wiki)
