@@ -10,6 +10,7 @@ last number it saw goes on behind it, as long as the record's window is kept::
     feed.now()                         # Now(…)
 """
 
+import os
 import threading
 from collections import Counter, deque
 from itertools import islice
@@ -39,6 +40,8 @@ _SAMPLE_SECONDS = 10.0
 _RATE_SECONDS = 15.0
 _MOST_DECODED = 2_000
 """Records of one poll that are looked into; of more, the newest."""
+_OLD_SECONDS = 10.0
+"""How long a reader that was replaced stays open for those who still read from it."""
 _MOST_SIDES = 10_000
 _MOST_LATE = 100_000
 
@@ -47,8 +50,10 @@ class LiveFeed:
     """What a worker writes, read beside it. Threads may share it."""
 
     def __init__(self, state: Path, settings: Settings, clock: Clock) -> None:
+        self._files = _files(state / DB)
         self._kv = RocksKeyValues(state / DB, reader=True)
         self._store = Store(self._kv)
+        self._old: list[tuple[float, Store]] = []
         self._state = state
         self._settings = settings
         self._clock = clock
@@ -86,15 +91,17 @@ class LiveFeed:
     def poll(self) -> None:
         """Catch up with the worker once."""
         with self._lock:
+            at = self._clock.monotonic()
             self._kv.catch_up()
             progress = read_progress(self._store)
+            if progress == self._progress and self._reopen(at):
+                progress = read_progress(self._store)
             if progress is None:
                 return
             if progress.outbox < self._progress.outbox:
                 self._seen = progress.outbox
             self._progress = progress
             self._starts = self._known_starts()
-            at = self._clock.monotonic()
             self._sample(at)
             self._look(at)
 
@@ -104,7 +111,26 @@ class LiveFeed:
         if self._thread is not None:
             self._thread.join(timeout=10)
         with self._lock:
-            self._store.close()
+            for store in (self._store, *(store for _, store in self._old)):
+                store.close()
+            self._old = []
+
+    def _reopen(self, at: float) -> bool:
+        """Read through a new reader where the tables are others than when this one was opened.
+
+        A worker that stops writes what is in memory into a table. A secondary that has older
+        values of the same keys in its own memory goes on to show those (RocksDB drops them only
+        when the next log begins), for as long as no worker runs.
+        """
+        while self._old and at - self._old[0][0] > _OLD_SECONDS:
+            self._old.pop(0)[1].close()
+        files = _files(self._state / DB)
+        if files == self._files:
+            return False
+        kv = RocksKeyValues(self._state / DB, reader=True)
+        self._old.append((at, self._store))
+        self._kv, self._store, self._files = kv, Store(kv), files
+        return True
 
     # --- reading ---
 
@@ -301,6 +327,14 @@ class LiveFeed:
                 counted[f"{record.kind}: {record.reason}"] += 1
             self._sides = (number, dict(sorted(counted.items())))
         return self._sides[1]
+
+
+def _files(folder: Path) -> frozenset[str]:
+    """The tables of a state; none where the folder is gone."""
+    try:
+        return frozenset(one.name for one in os.scandir(folder) if one.name.endswith(".sst"))
+    except OSError:
+        return frozenset()
 
 
 class _Sides(msgspec.Struct, kw_only=True):

@@ -58,6 +58,12 @@ def world(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def engine(world):
+    """The worker's side of the state that ``server`` is beside."""
+    return world.engine
+
+
+@pytest.fixture(scope="session")
 def server(world):
     """``twiki serve`` as people start it."""
     command = [sys.executable, "-m", "twiki", "serve", "--json", "--port", "0"]

@@ -17,6 +17,7 @@ from stream.sides import SideKind, SideRecord
 from stream.telling import Telling, Told
 from twiki.engine import DeadLetter
 from twiki.state import codec, layout
+from twiki.state.rocks import RocksKeyValues
 
 
 @pytest.fixture
@@ -79,6 +80,27 @@ def test_what_the_worker_writes_later_arrives(feed, worker):
     assert [number for number, _ in feed.after(19, 100)] == list(range(20, 30))
     assert feed.now().told == worker.progress.outbox == 30
     assert feed.now().revisions == worker.counts["revisions"]
+
+
+def test_the_last_that_a_worker_wrote_before_it_stopped_arrives(tmp_path):
+    worker = pages_world.write_state(tmp_path, edits=20)
+    feed = LiveFeed(tmp_path, pages_world.settings(), FakeClock())
+    feed.poll()
+    pages_world.tell(worker, range(21, 31))
+    told = worker.progress.outbox
+    worker.store.close()
+    for _ in range(3):
+        feed.poll()
+    assert feed.now().told == told == 30
+    assert [number for number, _ in feed.after(19, 100)] == list(range(20, 30))
+    again = pages_world.histories.engine(kv=RocksKeyValues(tmp_path / "db"))
+    pages_world.tell(again, [31])
+    feed._clock.sleep(60)
+    for _ in range(3):
+        feed.poll()
+    assert feed.now().told == again.progress.outbox == 31
+    feed.close()
+    again.store.close()
 
 
 def test_a_reader_of_another_state_is_told_to_begin_anew(feed):
