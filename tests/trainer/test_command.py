@@ -140,6 +140,18 @@ def test_sinks_and_tagger_reach_the_study(app, trained):
         run(app, *words, "--sinks", "paper", "--device", "cpu")
 
 
+def test_of_several_processes_the_first_speaks(app, trained, tmp_path, monkeypatch):
+    root, _ = trained
+    words = ("train", root / "datasets/tiny/2026-09/v1", "--methods", "diff", "--no-evaluate")
+    initial = root / "runs/tiny/initial/v1/initial/model"
+    words += ("--initial", initial, "--runs", tmp_path / "runs", "--device", "cpu")
+    words += ("--set", "sequence=32", "--set", "steps=1", "--json")
+    assert json.loads(run(app, *words).stdout)["runs"]
+    monkeypatch.setenv("RANK", "1")
+    answer = run(app, *words)
+    assert (answer.exit_code, answer.stdout, answer.stderr) == (0, "", "")
+
+
 def test_a_terminal_shows_each_run_as_a_bar(monkeypatch):
     screen = Console(file=io.StringIO(), force_terminal=True, width=120)
     monkeypatch.setattr("twiki.cli.common.console", lambda: screen)

@@ -110,7 +110,7 @@ def train(
     from trainer import threads
 
     threads.wait_passively()
-    from trainer import section, study
+    from trainer import files, section, study
 
     given = {
         "preset": preset,
@@ -131,10 +131,14 @@ def train(
         raise UsageError("no method: give --methods, or on_close in [trainer]")
     windows = _windows(datasets or [], root, wiki, months, about)
     before = [section.window_data(p, about) for p in study.earlier(windows[0].dataset)]
-    about = _with_models(about)
+    # Of the processes that torchrun starts one makes the models, the others find them.
+    with files.locked(about.runs / "start.lock", wait=True):
+        about = _with_models(about)
     with _steps() as (observe, tell):
         plan = dataclasses.replace(section.make_study(about, observe=observe), tell=tell)
         done = study.run(plan, windows, before=before, measure=measure)
+    if not threads.is_first():
+        return
     if as_json:
         give({"runs": [_shown(run) for run in done]})
     for run in done:
@@ -338,12 +342,19 @@ def _shown(run: "Run") -> dict[str, Any]:
 
 @contextmanager
 def _steps() -> "Iterator[tuple[Callable[[Key, StepReport], None], Callable[[str], None]]]":
-    """A progress bar for the run at hand; silent where standard error is no terminal."""
+    """A progress bar for the run at hand, lines where standard error is no terminal.
+
+    Of the processes that torchrun starts the first one speaks.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeRemainingColumn as Remaining
 
+    from trainer import threads
     from twiki.cli.common import console
 
+    if not threads.is_first():
+        yield (lambda _key, _report: None), (lambda _text: None)
+        return
     screen = console()
     if not screen.is_terminal:
         yield (lambda _key, _report: None), say
