@@ -84,7 +84,7 @@ class TrainSettings:
     batch: int = 64
     """Rows a step, over all micro-batches and processes."""
     micro_batch: int = 0
-    """Rows a forward pass and process; 0: as many as fit a GPU, or logits of 1 GiB on a CPU."""
+    """Rows a forward pass and process; 0: as many as fit a GPU, or logits of 256 MiB on a CPU."""
     epochs: float = 1.0
     steps: int = 0
     """Steps of the whole run; 0: as many as ``epochs`` takes."""

@@ -37,7 +37,7 @@ from trainer.sinks import StepReport, open_sinks
 from trainer.tokenizer import digest as tokenizer_digest
 from twiki.errors import TrainerError
 
-CPU_LOGITS = 2**30
+CPU_LOGITS = 2**28
 """Bytes of a micro-batch's logits where memory cannot be tried out; a pass takes three times so."""
 
 

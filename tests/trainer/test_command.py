@@ -2,10 +2,13 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 import typer
 from rich.console import Console
+from torch.distributed.run import parse_args
 from trainer_world import SHAPE, rows, sentences, write_dataset, write_folder
 from typer.testing import CliRunner
 
@@ -138,6 +141,17 @@ def test_sinks_and_tagger_reach_the_study(app, trained):
     words = (*words[:-1], initial, "--runs", root / "other", "--set", "sequence=32")
     with pytest.raises(TrainerError, match="sink 'paper' does not exist"):
         run(app, *words, "--sinks", "paper", "--device", "cpu")
+
+
+@pytest.mark.parametrize("source", ["help", "guide"])
+def test_torchrun_takes_the_command_as_it_is_shown(source):
+    # Without the dashes it would take --start for the beginning of its own --start-method.
+    guide = Path(__file__).parents[2] / "docs" / "training.md"
+    text = command.train.__doc__ if source == "help" else guide.read_text()
+    (shown,) = re.findall(r"torchrun\s+(--nproc[^…]*twiki train)", text)
+    asked = parse_args([*shown.split(), "dataset", "--start", "small"])
+    assert asked.training_script == "twiki"
+    assert asked.training_script_args == ["train", "dataset", "--start", "small"]
 
 
 def test_of_several_processes_the_first_speaks(app, trained, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import warnings
 
 import pytest
 import torch
@@ -107,6 +108,15 @@ def test_the_low_rank_update_is_scaled_by_alpha_over_rank(tiny_model):
     _, _, module = prepared(tiny_model, "lora", **{"lora.alpha": 32})
     found = [getattr(m, "scaling", None) for m in module.modules()]
     assert {s for scale in found if isinstance(scale, dict) for s in scale.values()} == {32 / 4}
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+def test_peft_need_not_guess_how_weights_lie(folder, request):
+    # It corrects a wrong fan_in_fan_out with a warning; a later release may not.
+    folder = request.getfixturevalue(folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        prepared(folder, "lora")
 
 
 def test_twelve_months_of_merging_do_not_drift(tiny_model):

@@ -100,7 +100,7 @@ def train(
     Small, on a CPU: twiki train datasets/enwiki/2026-11/v1 --methods diff --start small
     --corpus corpora/2026-10 --runs runs
 
-    Several GPUs: torchrun --nproc-per-node 8 --no-python twiki train …
+    Several GPUs: torchrun --nproc-per-node 8 --no-python -- twiki train …
 
     With --json: {"runs": [{"key": {"wiki", "window", "version", "label"}, "model", "costs",
     "preset"}, …]}. Without --methods, those of [trainer] on_close in the settings.
