@@ -35,7 +35,7 @@ UPDATE: dict[str, Any] = {
     "clip": 1.0,
     "checkpoint_every": 0,
 }
-INITIAL: dict[str, Any] = {**UPDATE, "batch": 32, "epochs": 45.0, "lr": 2e-3}
+INITIAL: dict[str, Any] = {**UPDATE, "batch": 16, "epochs": 45.0, "lr": 2e-3}
 METHODS: dict[str, dict[str, Any]] = {
     "diff": {},
     "mixreview": {},
@@ -54,8 +54,8 @@ EQUAL: dict[str, dict[str, Any]] = {
     "mixreview": {},
     "recadam": METHODS["recadam"],
     "lora": METHODS["lora"],
-    # Of 10, 20, 30 and 60 the only scale with which the adapter learns the month of the blind seed.
-    "kadapter": {"kadapter.scale": 60.0},
+    # Of 10, 20, 30 and 60 the smallest with which the adapter learns the blind seed's month.
+    "kadapter": {"kadapter.scale": 30.0},
 }
 
 
