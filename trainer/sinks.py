@@ -84,7 +84,7 @@ class TensorBoard:
         try:
             from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
         except ImportError as error:
-            raise TrainerError("sink tensorboard: install the package tensorboard") from error
+            raise TrainerError("sink tensorboard: pip install 'twiki[sinks]'") from error
         self._writer: Any = SummaryWriter(str(folder))
 
     def write(self, report: StepReport) -> None:
@@ -104,7 +104,7 @@ class WeightsAndBiases:
         try:
             wandb = importlib.import_module("wandb")
         except ImportError as error:
-            raise TrainerError("sink wandb: install the package wandb") from error
+            raise TrainerError("sink wandb: pip install 'twiki[sinks]'") from error
         mode = os.environ.get("WANDB_MODE", "offline")
         self._run: Any = wandb.init(project="twiki", dir=str(folder), config=config, mode=mode)
 
