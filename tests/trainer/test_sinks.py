@@ -18,7 +18,7 @@ def test_an_unknown_sink_is_an_error(tmp_path, tiny_model, september):
 
 def test_a_sink_whose_package_is_missing_is_named(tmp_path, tiny_model, september, monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(TrainerError, match="install the package wandb"):
+    with pytest.raises(TrainerError, match=r"twiki\[sinks\]"):
         train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("wandb",))
 
 
