@@ -51,7 +51,10 @@ def run(
     kills: int | None = None,
     seed: int = 1,
 ) -> list[Figure]:
-    """Measure. Needs a broker to start: see :mod:`stream.cluster.localbroker`.
+    """Measure. Needs an Apache Kafka to start: see :mod:`stream.cluster.localbroker`.
+
+    Raises:
+        EngineError: there is none.
 
     Args:
         edits: article edits of about 10 KB sent through the cluster.
@@ -71,6 +74,10 @@ def run(
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-kafka-")))
         homes = [] if kafka_home is None else [kafka_home]
         broker = localbroker.find_broker(folder / "broker", os.environ, *homes)
+        if not broker.full:
+            raise EngineError(
+                f"{broker.kind} tells no members of a group: set KAFKA_HOME to an Apache Kafka"
+            )
         stack.enter_context(localbroker.running(broker))
         bench = _Bench(broker, folder)
         stack.callback(bench.end)
