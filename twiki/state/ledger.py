@@ -121,6 +121,16 @@ def standing(
     return _plainly(usable, at) or _by_the_rules(usable, entries, at, pins=pins)
 
 
+def only(entries: Sequence[Entry], at: int) -> Entry | None:
+    """A ledger's only entry, where it is a titled revision of before ``at``: then it stands."""
+    if len(entries) != 1:
+        return None
+    entry = entries[0]
+    if entry.effective >= at or entry.title is None or not entry.rev:
+        return None
+    return entry if entry.kind is EntryKind.REVISION and entry.boundary is None else None
+
+
 def _plainly(usable: Sequence[Entry], at: int) -> Standing | None:
     """What nothing but titled revisions say, which most ledgers are; None: ask all the rules."""
     best = last = None

@@ -16,7 +16,7 @@ from twiki.records import Change, ChangeKind, Policy, Revision, Window
 from twiki.state import codec, layout
 from twiki.state.codec import Held
 from twiki.state.layout import Id
-from twiki.state.ledger import Entry, EntryKind, Standing, standing
+from twiki.state.ledger import Entry, EntryKind, Standing, only, standing
 from twiki.times import from_ms, to_ms
 from twiki.windows.seen import Seen
 
@@ -100,8 +100,12 @@ class Census:
         self._asked = key, held
         if held is None or rev in held.needs:
             return False
-        stood = standing(held.entries, self._end)
-        if stood is None or stood.rev != rev or not stood.known or stood.title is None:
+        stood: Standing | Entry | None = only(held.entries, self._end)
+        if stood is None:
+            stood = standing(held.entries, self._end)
+            if stood is None or not stood.known or stood.title is None:
+                return False
+        if stood.rev != rev:
             return False
         self._seen.add(record)
         self._confirmed += 1
