@@ -114,8 +114,8 @@ def test_twenty_kills_change_no_byte(tmp_path):
     killed = tmp_path / "killed"
     _bootstrap(killed, dumps, config)
     kills = 0
-    # Paced, so that a run that lives for some seconds meets the middle of the stream.
-    with SandboxServer(world, grace=None, rate=60) as server:
+    # Paced, so that twenty lives of a second or two end before the stream does.
+    with SandboxServer(world, grace=None, rate=30) as server:
         while kills < KILLS:
             process = _stream(killed, server, world, config)
             try:
