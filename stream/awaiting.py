@@ -17,7 +17,6 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -71,12 +70,7 @@ class AwaitedDumps:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the thread; a file that is half here is gone on with the next time."""
         self._stopping = True
         self._wanted.put(None)

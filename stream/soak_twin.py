@@ -7,7 +7,6 @@ connection that never breaks, from an API that always answers, and is never kill
 import shutil
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from msgspec.structs import replace
@@ -64,12 +63,7 @@ class Twin:
         self._server.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server.close()
 
     def job(self, job: Job) -> Job:

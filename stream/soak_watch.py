@@ -6,7 +6,6 @@ import threading
 import time
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import requests
@@ -38,12 +37,7 @@ class Watch:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ends.set()
         self._thread.join()
 

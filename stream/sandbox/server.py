@@ -19,7 +19,6 @@ import tempfile
 import threading
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from stream.sandbox import dumps_site, streams
@@ -118,12 +117,7 @@ class SandboxServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def serve_forever(self) -> None:

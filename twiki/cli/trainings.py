@@ -9,7 +9,6 @@ import logging
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import msgspec
@@ -71,12 +70,7 @@ class Trainings:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Ask the training at hand to end at its next checkpoint; it is taken up again."""
         if self._running is None:
             return
