@@ -5,8 +5,8 @@ import threading
 import time
 
 import pytest
+from hydrate_wiki import LOCAL, Wiki, edit
 from stream_fakes import FakeApi, FakeClock, reply
-from test_hydrate import LOCAL, Wiki, edit
 
 from stream.api import Client, Unavailable
 from stream.fetchplan import hydrated
