@@ -59,5 +59,5 @@ $(VENV)/.pretrained: | $(VENV)/bin/python
 
 $(VENV)/.all: pyproject.toml | $(VENV)/.torch
 	@echo "Installing twiki with all extras"
-	$(BIN)/pip install -q -e '.[trainer,gguf,kafka,web,publish,harness,bench,dev]'
+	$(BIN)/pip install -q -e '.[trainer,gguf,kafka,web,publish,sinks,harness,bench,dev]'
 	@touch $@ $(VENV)/.run

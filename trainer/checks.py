@@ -7,6 +7,16 @@ from trainer.methods.kadapter import KAdapter, KAdapterLM
 from twiki.errors import ConfigError, TrainerError
 
 
+def length(settings: TrainSettings, most: int | None) -> None:
+    """Check that a row fits a model that reads ``most`` tokens.
+
+    Raises:
+        ConfigError: it does not.
+    """
+    if isinstance(most, int) and settings.sequence > most:
+        raise ConfigError(f"sequence {settings.sequence}: the model has {most} positions")
+
+
 def fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None:
     """Check that model, settings and text go together; ``old``: there is text to review.
 
@@ -14,9 +24,7 @@ def fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None:
         ConfigError: rows longer than the model reads.
         TrainerError: nothing to review, or adapters that the method would lose.
     """
-    most = getattr(module.config, "max_position_embeddings", None)
-    if isinstance(most, int) and settings.sequence > most:
-        raise ConfigError(f"sequence {settings.sequence}: the model has {most} positions")
+    length(settings, getattr(module.config, "max_position_embeddings", None))
     if settings.review.ratio and not old:
         raise TrainerError(f"{settings.method}: review.ratio is set but no old text was given")
     if isinstance(module, KAdapterLM) and settings.method != KAdapter.name:

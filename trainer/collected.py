@@ -1,7 +1,7 @@
 """Runs and evaluations in order, and the shape of a table: what reports are made from."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,18 +47,25 @@ class Collected:
         return self.of(label, trained, window, *path)
 
 
-def collect(runs: Sequence[Run]) -> Collected:
-    """Put runs and their evaluations in order; of several versions the newest counts."""
+def collect(runs: Sequence[Run], given: Mapping[str, dict[str, Any]] | None = None) -> Collected:
+    """Put runs and their evaluations in order; of several versions the newest counts.
+
+    ``given``: evaluations of an initial model from elsewhere, which stand for Initial's.
+    """
     starts: dict[str, str] = {}
     evaluations: dict[tuple[str, str, str], dict[str, Any]] = {}
     newest = sorted(runs, key=lambda run: run.key.version)
-    for run in newest:
-        name = NOT_UPDATED if run.key.window == INITIAL else run.key.label
-        for found in run.evaluations().values():
-            about = found["dataset"]
-            window = str(about["window"])
-            starts[window] = str(about.get("start") or window)
-            evaluations[name, run.key.window, window] = found
+    measured = [
+        (NOT_UPDATED if run.key.window == INITIAL else run.key.label, run.key.window, found)
+        for run in newest
+        for found in run.evaluations().values()
+    ]
+    measured += [(NOT_UPDATED, INITIAL, found) for found in (given or {}).values()]
+    for name, trained, found in measured:
+        about = found["dataset"]
+        window = str(about["window"])
+        starts[window] = str(about.get("start") or window)
+        evaluations[name, trained, window] = found
     labels = dict.fromkeys(run.key.label for run in runs if run.key.window != INITIAL)
     ordered = sorted(starts, key=lambda window: starts[window])
     return Collected(tuple(newest), tuple(ordered), tuple(labels), evaluations)

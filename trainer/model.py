@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
+from transformers import AutoConfig, AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel
 from transformers.utils import logging as transformers_logging
 
 from trainer import files, tokenizer
@@ -125,6 +125,24 @@ def load(source: Path | str, *, device: str = "cpu") -> LanguageModel:
             "they do not belong together"
         )
     return LanguageModel(module.to(device).eval(), words, str(source))
+
+
+def positions(source: Path | str) -> int | None:
+    """Tokens that a model reads at most, from its configuration alone; None: it names no limit.
+
+    Raises:
+        TrainerError: there is no model.
+    """
+    folder = Path(source)
+    if (folder / ADAPTER_FILE).exists():
+        base = str(files.read_json(folder / ADAPTER_FILE)["base"])
+        return positions((folder / base).resolve() if (folder / base).exists() else base)
+    try:
+        config = AutoConfig.from_pretrained(str(source), local_files_only=folder.exists())
+    except (OSError, ValueError, KeyError) as error:
+        raise TrainerError(f"{source}: no model's configuration can be read: {error}") from error
+    found = getattr(config, "max_position_embeddings", None)
+    return found if isinstance(found, int) else None
 
 
 def load_plain(source: Path | str) -> nn.Module:

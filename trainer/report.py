@@ -50,7 +50,7 @@ def render(
     wikis = sorted({run.key.wiki for run in found})
     if len(wikis) > 1:
         raise TrainerError(f"{runs.root}: runs of several wikis ({', '.join(wikis)}); name one")
-    data = collect(found)
+    data = collect(found, runs.given(wikis[0]))
     shown = [*extra, *tables(data)]
     title = f"{wikis[0]}: what the models learned and what they forgot"
     summary = (

@@ -6,6 +6,7 @@
                                             lock          held while training
                                             model/  log.jsonl  checkpoints/
                                             evaluations/<window>-v<version>/evaluation.json
+    runs/<wiki>/initial/v1/given/evaluations/           of an initial model from elsewhere
 
 The label is the method's name, with ``-paper`` in that preset. A killed training leaves its
 checkpoints and no marker: the next call goes on. Dataset folders are only read.
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 INITIAL = "initial"
 """Stands for the window in the key of the initial model."""
+
+GIVEN = "given"
+"""Stands for the method where the initial model was not trained here: it has evaluations alone."""
 
 
 @dataclass(frozen=True, order=True)
@@ -56,8 +60,7 @@ class Run:
 
     def evaluations(self) -> dict[str, dict[str, Any]]:
         """What was measured, by dataset as ``<window>-v<version>``, in order of both."""
-        found = sorted((self.folder / "evaluations").glob("*/evaluation.json"), key=_measured)
-        return {path.parent.name: files.read_json(path) for path in found}
+        return _evaluations(self.folder)
 
 
 def label(method: str, preset: Preset) -> str:
@@ -90,6 +93,10 @@ class Runs:
         """Every finished run, by key."""
         return sorted(self._all(wiki), key=lambda run: run.key)
 
+    def given(self, wiki: str) -> dict[str, dict[str, Any]]:
+        """Evaluations of an initial model from elsewhere, by dataset."""
+        return _evaluations(self.folder(Key(wiki, INITIAL, 1, GIVEN)))
+
     def train(
         self,
         key: Key,
@@ -120,6 +127,11 @@ class Runs:
             name, window, version, method = marker.relative_to(self.root).parts[:4]
             key = Key(name, window, int(version.removeprefix("v")), method)
             yield Run(key, marker.parent, files.read_json(marker))
+
+
+def _evaluations(folder: Path) -> dict[str, dict[str, Any]]:
+    found = sorted((folder / "evaluations").glob("*/evaluation.json"), key=_measured)
+    return {path.parent.name: files.read_json(path) for path in found}
 
 
 def _measured(path: Path) -> tuple[str, int]:

@@ -15,7 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainer import dataset, device, evaluate, files, methods, pos, runs, threads, train
+from trainer import (
+    checks,
+    dataset,
+    device,
+    evaluate,
+    files,
+    methods,
+    model,
+    pos,
+    runs,
+    threads,
+    train,
+)
 from trainer.config import Preset, TrainSettings
 from trainer.runs import Key, Run, Runs
 from trainer.sinks import StepReport
@@ -131,13 +143,13 @@ def train_window(
     return [_window(study, name, window, earlier, initial) for name in study.methods]
 
 
-def evaluate_run(study: Study, model: Path, out: Path, datasets: Sequence[Path]) -> None:
+def evaluate_run(study: Study, model: Path | str, out: Path, datasets: Sequence[Path]) -> None:
     """Evaluate a model on datasets, each once, below ``out``; one process does it for all."""
     for path in datasets if threads.is_first() else ():
         data = dataset.open_folder(path, verify=False).data
         name = f"{data['window']}-v{data['version']}"
         if study.tell:
-            study.tell(f"evaluate {model.parent.name} on {name}")
+            study.tell(f"evaluate {out.name} on {name}")
         evaluate.run(
             model,
             path,
@@ -173,10 +185,13 @@ def run(
     wiki, paths = str(data["wiki"]), [w.dataset for w in windows]
     initial = train_initial(study, wiki)
     done: list[Run] = []
-    if first := study.runs.find(_initial_key(study, wiki)):
+    if study.initial is None and (first := study.runs.find(_initial_key(study, wiki))):
         done.append(first)
     for number, window in enumerate(windows):
         done += train_window(study, window, (*before, *windows[:number]), initial)
+    if measure and study.initial is not None:
+        aside = study.runs.folder(Key(wiki, runs.INITIAL, 1, runs.GIVEN))
+        evaluate_run(study, study.initial, aside, paths)
     for finished in done if measure else ():
         evaluate_run(study, finished.model, finished.folder, paths)
     return done
@@ -279,9 +294,11 @@ def _check(study: Study, windows: Sequence[WindowData], *, measure: bool) -> Non
         ConfigError, DatasetError, TrainerError: as :func:`run` has them.
     """
     texts = [_text(name, window) for name in study.methods for window in windows]
-    texts += [_reviewed(study, n) for n in study.methods if _settings(study, n).review.ratio]
+    chosen = [_settings(study, name) for name in study.methods]
+    texts += [_reviewed(study, s.method) for s in chosen if s.review.ratio]
     if study.initial is None and study.start is not None and study.corpus is not None:
-        methods.settings_for("initial", study.preset, study.method_changes.get("initial", {}))
+        changes = study.method_changes.get("initial", {})
+        chosen.append(methods.settings_for("initial", study.preset, changes))
         texts.append(study.corpus)
     if measure and study.evaluation.tagger and "intrinsic" in study.evaluation.parts:
         pos.spacy_tagger(study.evaluation.tagger)
@@ -290,6 +307,10 @@ def _check(study: Study, windows: Sequence[WindowData], *, measure: bool) -> Non
             folder = dataset.open_folder(path)
             if path in texts:
                 next(folder.texts())
+    source = study.start if study.initial is None else study.initial
+    most = None if source is None else model.positions(source)
+    for settings in chosen:
+        checks.length(settings, most)
 
 
 def _train(study: Study, key: Key, settings: TrainSettings, inputs: train.Inputs) -> Run:

@@ -12,7 +12,7 @@ from trainer_world import SHAPE, facts, rows, sentences, write_dataset, write_fo
 from trainer import collected, dataset, evaluate, files, model, months, report, section, study
 from trainer.runs import Key, Runs
 from trainer.study import Study, WindowData
-from twiki.errors import DatasetError, TrainerError, TwikiError
+from twiki.errors import ConfigError, DatasetError, TrainerError, TwikiError
 
 QUICK = {"sequence": 16, "batch": 4, "steps": 3, "checkpoint_every": 1}
 INITIAL = {**QUICK, "steps": 6, "lr": 3e-3}
@@ -145,9 +145,24 @@ def test_without_an_initial_model_it_says_what_is_needed(world, tmp_path):
     with pytest.raises(TrainerError, match="no initial model; give one"):
         study.run(plan, windows(world))
     given = dataclasses.replace(plan, initial=world / "start")
-    assert study.run(given, windows(world)[:1], measure=False)[0].record["inputs"]["start"] == str(
-        world / "start"
-    )
+    (run,) = study.run(given, windows(world)[:1])
+    assert run.record["inputs"]["start"] == str(world / "start")
+    # What it started from is measured too, or nothing could be shown relative to it.
+    content = report.render(plan.runs, tmp_path / "report")
+    table = next(t for t in content["tables"] if t["id"] == "table-3")
+    assert [row[1] for row in table["rows"]] == ["initial", "diff"]
+    base = plan.runs.given("tiny")["2026-09-v1"]["extrinsic"]["changed"]["object"]["perplexity"]
+    assert table["rows"][0][table["columns"].index("changed")] == base
+
+
+def test_rows_longer_than_the_model_reads_are_refused_before_any_training(world, tmp_path):
+    plan = make(world, tmp_path / "runs", "diff", "recadam")
+    most = model.positions(world / "start")
+    long = {"diff": {}, "recadam": {"sequence": most + 1}}
+    changed = dataclasses.replace(plan, method_changes={**plan.method_changes, **long})
+    with pytest.raises(ConfigError, match=f"sequence {most + 1}: the model has {most} positions"):
+        study.run(changed, windows(world))
+    assert not plan.runs.all()
 
 
 def closed(config, path, **more):

@@ -126,7 +126,8 @@ def train(
         "sinks": _names(sinks),
     }
     about = _section(config, given)
-    about = _with_settings(about, _pairs(changes), _pairs(initial_changes), small=start == SMALL)
+    small = about.start == SMALL
+    about = _with_settings(about, _pairs(changes), _pairs(initial_changes), small=small)
     if not about.on_close:
         raise UsageError("no method: give --methods, or on_close in [trainer]")
     windows = _windows(datasets or [], root, wiki, months, about)
