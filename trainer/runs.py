@@ -84,6 +84,10 @@ class Runs:
         marker = folder / "run.json"
         return Run(key, folder, files.read_json(marker)) if marker.exists() else None
 
+    def begun(self, wiki: str, window: str, name: str) -> bool:
+        """Whether a run of the window was begun, finished or not."""
+        return any((self.root / wiki / window).glob(f"v*/{name}"))
+
     def newest(self, wiki: str, window: str, name: str) -> Run | None:
         """The finished run of the window's highest version."""
         found = [r for r in self.all(wiki) if (r.key.window, r.key.label) == (window, name)]

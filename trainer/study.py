@@ -11,7 +11,7 @@ folder of runs first, so a study that was stopped goes on where it was.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,9 +169,11 @@ def run(
 ) -> list[Run]:
     """A whole study: Initial, then every window in order, every model on every window.
 
-    ``before`` are windows that lie earlier, oldest first: their finished runs are what the
-    first of ``windows`` goes on from, their text may be reviewed, and nothing is trained on
-    them. ``measure``: False trains alone. What can be known to fail fails before any training.
+    ``before`` are windows that lie earlier, oldest first: their runs are what the first of
+    ``windows`` goes on from, and their text may be reviewed. From the first of them that a
+    method began on, finished or not, it is trained on every one that it has not been: a window
+    that failed or was left out is made up for, not passed over. ``measure``: False trains
+    alone. What can be known to fail fails before any training.
 
     Raises:
         ConfigError: settings of one of the methods.
@@ -180,15 +182,19 @@ def run(
         TrainerError: something a method needs was not given; see :func:`trainer.train.run`.
     """
     _check_order((*before, *windows))
-    _check(study, windows, measure=measure)
     data = dataset.open_folder(windows[0].dataset, verify=False).data
     wiki, paths = str(data["wiki"]), [w.dataset for w in windows]
+    everything = (*before, *windows)
+    due = [_owed(study, wiki, before, number) for number in range(len(before))]
+    due += [study.methods for _ in windows]
+    _check(study, everything, due, measure=measure)
     initial = train_initial(study, wiki)
     done: list[Run] = []
     if study.initial is None and (first := study.runs.find(_initial_key(study, wiki))):
         done.append(first)
-    for number, window in enumerate(windows):
-        done += train_window(study, window, (*before, *windows[:number]), initial)
+    for number, (window, names) in enumerate(zip(everything, due, strict=True)):
+        plan = replace(study, methods=names)
+        done += train_window(plan, window, everything[:number], initial)
     if measure and study.initial is not None:
         aside = study.runs.folder(Key(wiki, runs.INITIAL, 1, runs.GIVEN))
         evaluate_run(study, study.initial, aside, paths)
@@ -287,13 +293,34 @@ def _reviewed(study: Study, name: str) -> Path:
     return study.corpus
 
 
-def _check(study: Study, windows: Sequence[WindowData], *, measure: bool) -> None:
+def _owed(study: Study, wiki: str, before: Sequence[WindowData], number: int) -> tuple[str, ...]:
+    """Methods that began on an earlier window up to this one and have no finished run of it."""
+    names = [str(dataset.open_folder(w.dataset, verify=False).data["window"]) for w in before]
+
+    def owed(name: str) -> bool:
+        label = runs.label(name, study.preset)
+        begun = any(study.runs.begun(wiki, window, label) for window in names[: number + 1])
+        return begun and study.runs.newest(wiki, names[number], label) is None
+
+    return tuple(name for name in study.methods if owed(name))
+
+
+def _check(
+    study: Study,
+    windows: Sequence[WindowData],
+    due: Sequence[tuple[str, ...]],
+    *,
+    measure: bool,
+) -> None:
     """Fail now where a study would fail after hours of training.
+
+    ``due``: the methods that train on each window.
 
     Raises:
         ConfigError, DatasetError, TrainerError: as :func:`run` has them.
     """
-    texts = [_text(name, window) for name in study.methods for window in windows]
+    work = [(name, w) for w, names in zip(windows, due, strict=True) for name in names]
+    texts = [_text(name, window) for name, window in work]
     chosen = [_settings(study, name) for name in study.methods]
     texts += [_reviewed(study, s.method) for s in chosen if s.review.ratio]
     if study.initial is None and study.start is not None and study.corpus is not None:
@@ -303,7 +330,7 @@ def _check(study: Study, windows: Sequence[WindowData], *, measure: bool) -> Non
     if measure and study.evaluation.tagger and "intrinsic" in study.evaluation.parts:
         pos.spacy_tagger(study.evaluation.tagger)
     if threads.is_first():
-        for path in dict.fromkeys([*(w.dataset for w in windows), *texts]):
+        for path in dict.fromkeys([*(w.dataset for _, w in work), *texts]):
             folder = dataset.open_folder(path)
             if path in texts:
                 next(folder.texts())

@@ -54,3 +54,16 @@ def llama_model(tmp_path_factory, tiny_model) -> Path:
     folder = tmp_path_factory.mktemp("model") / "llama"
     model.save(model.LanguageModel(LlamaForCausalLM(config), words, "llama"), folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory) -> Path:
+    """Datasets in the layout of the system, and corpora as of each window's end."""
+    root = tmp_path_factory.mktemp("world")
+    for number, month in enumerate(("2026-09", "2026-10")):
+        write_dataset(root / "datasets" / "tiny" / month / "v1", number + 1, month)
+        write_folder(root / "corpora" / month, {"p": rows(sentences(number + 1))}, window=month)
+    write_folder(root / "corpora" / "first", {"p": rows(sentences(0))})
+    texts = sentences(0) + sentences(1) + sentences(2)
+    model.small_model(texts, root / "start", shape=SHAPE)
+    return root

@@ -7,47 +7,13 @@ import shutil
 from xml.dom import minidom
 
 import pytest
-from trainer_world import SHAPE, facts, rows, sentences, write_dataset, write_folder
+from small_studies import EVALUATION, make, windows
+from trainer_world import facts, rows, write_folder
 
-from trainer import collected, dataset, evaluate, files, model, months, report, section, study
+from trainer import collected, dataset, files, model, months, report, study
 from trainer.runs import Key, Runs
-from trainer.study import Study, WindowData
+from trainer.study import WindowData
 from twiki.errors import ConfigError, DatasetError, TrainerError, TwikiError
-
-QUICK = {"sequence": 16, "batch": 4, "steps": 3, "checkpoint_every": 1}
-INITIAL = {**QUICK, "steps": 6, "lr": 3e-3}
-EVALUATION = evaluate.EvaluateSettings(parts=evaluate.PARTS, samples=20, tagger="", rows=20)
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """Datasets in the layout of the system, and corpora as of each window's end."""
-    root = tmp_path_factory.mktemp("world")
-    for number, month in enumerate(("2026-09", "2026-10")):
-        write_dataset(root / "datasets" / "tiny" / month / "v1", number + 1, month)
-        write_folder(root / "corpora" / month, {"p": rows(sentences(number + 1))}, window=month)
-    write_folder(root / "corpora" / "first", {"p": rows(sentences(0))})
-    texts = sentences(0) + sentences(1) + sentences(2)
-    model.small_model(texts, root / "start", shape=SHAPE)
-    return root
-
-
-def windows(world):
-    found = study.datasets(world / "datasets" / "tiny")
-    return [WindowData(p, world / "corpora" / p.parent.name) for p in found]
-
-
-def make(world, root, *names, **more):
-    return Study(
-        runs=Runs(root),
-        corpus=world / "corpora" / "first",
-        start=world / "start",
-        methods=names,
-        changes=QUICK,
-        method_changes={"initial": INITIAL},
-        evaluation=EVALUATION,
-        **more,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -163,67 +129,6 @@ def test_rows_longer_than_the_model_reads_are_refused_before_any_training(world,
     with pytest.raises(ConfigError, match=f"sequence {most + 1}: the model has {most} positions"):
         study.run(changed, windows(world))
     assert not plan.runs.all()
-
-
-def closed(config, path, **more):
-    """What ``twiki train DATASET --config`` does when a window closes."""
-    before = [section.window_data(p, config) for p in study.earlier(path)]
-    plan = dataclasses.replace(section.make_study(config), **more)
-    return study.run(plan, [section.window_data(path, config)], before=before)
-
-
-def test_when_a_window_closes_each_method_trains_once(world, tmp_path):
-    config = section.read_section(
-        {
-            "on_close": ["diff", "kadapter"],
-            "start": str(world / "start"),
-            "corpus": str(world / "corpora" / "first"),
-            "runs": str(tmp_path / "runs"),
-            "parts": ["extrinsic"],
-            "settings": QUICK,
-            "initial_settings": INITIAL,
-        }
-    )
-    copied = tmp_path / "datasets" / "tiny"
-    shutil.copytree(world / "datasets/tiny", copied)
-    first, second = (copied / month / "v1" for month in ("2026-09", "2026-10"))
-    closed(config, first)
-    runs = closed(config, second)
-    assert [r.key.label for r in runs] == ["initial", "diff", "kadapter"]
-    for run in runs[1:]:
-        assert f"2026-09/v1/{run.key.label}" in run.record["inputs"]["start"]
-        assert list(run.evaluations()) == ["2026-10-v1"]
-    steps = []
-    closed(config, second, observe=lambda key, _: steps.append(key))
-    assert steps == []
-    # Another version of the window is trained anew, from the same models.
-    shutil.copytree(second, second.parent / "v2")
-    manifest = files.read_json(second.parent / "v2" / "manifest.json")
-    manifest["data"]["version"] = 2
-    files.write_json(second.parent / "v2" / "manifest.json", manifest)
-    again = closed(config, second.parent / "v2", observe=lambda key, _: steps.append(key))
-    assert {key.version for key in steps} == {2}
-    assert again[1].record["inputs"]["start"] == runs[1].record["inputs"]["start"]
-
-
-def test_earlier_windows_are_found_beside_a_dataset_and_nowhere_else(world, tmp_path):
-    first, second = (w.dataset for w in windows(world))
-    assert study.earlier(first) == []
-    assert study.earlier(second) == [first.resolve()]
-    lonely = tmp_path / "somewhere" / "else"
-    shutil.copytree(second, lonely)
-    shutil.copytree(first, tmp_path / "somewhere" / "2026-09" / "v1")
-    assert study.earlier(lonely) == []
-
-
-def test_the_window_before_is_reviewed_and_gone_on_from(world, tmp_path):
-    plan = make(world, tmp_path / "runs", "mixreview", "merge")
-    first, second = windows(world)
-    study.run(plan, [first], measure=False)
-    for run in study.run(plan, [second], before=[first], measure=False)[1:]:
-        assert run.record["inputs"]["start"].endswith(f"2026-09/v1/{run.key.label}/model")
-        reviewed = run.record["inputs"]["review"]
-        assert (str(first.dataset) in reviewed) == (run.key.label == "mixreview")
 
 
 @pytest.mark.parametrize(

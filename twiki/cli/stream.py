@@ -1,7 +1,6 @@
 """``twiki stream``: follow the change events and keep the state."""
 
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -13,8 +12,9 @@ from urllib.parse import urlsplit
 import typer
 from msgspec.structs import replace
 
-from twiki.cli import healing, training
+from twiki.cli import healing
 from twiki.cli.common import Config, Json, State, console, give, opened, say, settings
+from twiki.cli.training import InTurn
 from twiki.times import from_ms, to_ms
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def stream(
             exporter.run()
             tell()
             show()
+            windows.trainings.tick()
 
         contents: Contents = NoContents()
         beside: Live | None = None
@@ -105,7 +106,7 @@ def stream(
             contents = source_api = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
             beside = live(source_api, chosen, now=healing.moment_of(engine, chosen, clock))
             labels = source_api
-        windows = _Windows(engine, chosen, config, datasets, labels)
+        windows = _Windows(engine, InTurn(chosen, config), datasets, labels)
         embedded = Embedded(
             engine,
             chosen,
@@ -130,7 +131,7 @@ def stream(
             "counts": engine.counts,
             "needs": sum(1 for _ in store.needs()),
         }
-    trained = training.finish(windows.trainings)
+    trained = windows.trainings.finish()
     say(f"stopped at {told['watermark']}; {told['needs']} revisions still to be fetched")
     if as_json:
         give(told)
@@ -144,16 +145,13 @@ class _Windows:
     def __init__(
         self,
         engine: "Engine",
-        chosen: "Settings",
-        config: Path | None,
+        trainings: InTurn,
         datasets: Path | None,
         labels: "EarlierRevisions | None",
     ) -> None:
         self.closed: list[str] = []
-        self.trainings: list[subprocess.Popen[bytes]] = []
+        self.trainings = trainings
         self._engine = engine
-        self._chosen = chosen
-        self._config = config
         self._datasets = datasets
         self._labels = labels
 
@@ -169,9 +167,7 @@ class _Windows:
         beside = Beside(labels=self._labels)
         folder = cut_closed(self._engine, window, self._datasets, beside=beside).folder
         say(f"  {folder}")
-        process = training.start(self._chosen, self._config, "cut", folder)
-        if process is not None:
-            self.trainings.append(process)
+        self.trainings.told("cut", folder)
 
     def announce_uncut(self) -> None:
         """The same for windows that closed just before a kill."""

@@ -1,12 +1,14 @@
-"""A training that starts when a window is cut or reconciled, in a process of its own.
+"""Trainings that a command starts when it has cut or reconciled windows, one after the other.
 
 The stream goes on while a model trains, and whatever becomes of the training, the dataset and
-the state are only read by it. The trainer's folder of runs sees to it that each (window,
-version, method) is trained once, however often this is called.
+the state are only read by it. They go in turn: a month's model goes on from that of the month
+before. The trainer's folder of runs sees to it that each (window, version, method) is trained
+once, however often this is asked for.
 """
 
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,27 +18,53 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 
-def start(
-    chosen: "Settings", config: Path | None, event: Literal["cut", "reconciled"], dataset: Path
-) -> "subprocess.Popen[bytes] | None":
-    """Train what ``[trainer]`` asks for on this event; None: it asks for nothing.
+class InTurn:
+    """Starts what ``[trainer]`` asks for, each when the one before has ended."""
 
-    Raises:
-        ConfigError: the section cannot be used.
-    """
-    if not chosen.trainer.get("on_close"):
-        return None
-    from trainer.section import read_section
+    def __init__(
+        self,
+        chosen: "Settings",
+        config: Path | None,
+        *,
+        program: tuple[str, ...] = (sys.executable, "-m", "twiki", "train"),
+    ) -> None:
+        self._section = chosen.trainer
+        self._config = config
+        self._program = program
+        self._waiting: deque[Path] = deque()
+        self._running: subprocess.Popen[bytes] | None = None
+        self._well = True
 
-    section = read_section(chosen.trainer)
-    if section.on != event or config is None:
-        return None
-    say(f"training {', '.join(section.on_close)} on {dataset}")
-    command = [sys.executable, "-m", "twiki", "train", str(dataset), "--config", str(config)]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - our own command
+    def told(self, event: Literal["cut", "reconciled"], dataset: Path) -> None:
+        """Take a dataset version to train on, where the settings ask for that on this event.
 
+        Raises:
+            ConfigError: the section cannot be used.
+        """
+        if not self._section.get("on_close") or self._config is None:
+            return
+        from trainer.section import read_section
 
-def finish(trainings: "list[subprocess.Popen[bytes]]") -> bool:
-    """Wait for trainings that were started; whether all of them went well."""
-    codes = [process.wait() for process in trainings]  # all of them, not only to the first bad one
-    return not any(codes)
+        section = read_section(self._section)
+        if section.on == event:
+            say(f"training {', '.join(section.on_close)} on {dataset}")
+            self._waiting.append(dataset)
+            self.tick()
+
+    def tick(self) -> None:
+        """Take note of a training that has ended, start the next."""
+        if self._running is not None:
+            if self._running.poll() is None:
+                return
+            self._well = self._well and self._running.returncode == 0
+            self._running = None
+        if self._waiting:
+            command = [*self._program, str(self._waiting.popleft()), "--config", str(self._config)]
+            self._running = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
+
+    def finish(self) -> bool:
+        """Wait for all of them; whether all went well."""
+        while self._running is not None:
+            self._running.wait()
+            self.tick()
+        return self._well

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from twiki.cli import training
 from twiki.cli.common import Config, Datasets, Json, State, counting, give, opened, say, settings
+from twiki.cli.training import InTurn
 
 if TYPE_CHECKING:
     from twiki.engine import Engine
@@ -239,6 +239,7 @@ def reconcile(
     files = layout.expand(articles)
     items = layout.expand(entities or [], "entities")
     sources = described(files, items)
+    trainings = InTurn(chosen, config)
     if kafka:
         from twiki.cli.cluster import reconcile_cluster
 
@@ -253,8 +254,8 @@ def reconcile(
             beside=lambda source: beside(corpus, tokenizer, source, empty=allow_empty_probes),
             as_json=as_json,
         )
-        trained = training.start(chosen, config, "reconciled", written)
-        if trained is not None and not training.finish([trained]):
+        trainings.told("reconciled", written)
+        if not trainings.finish():
             raise typer.Exit(1)
         return
     bars = totals(files, items)
@@ -285,11 +286,11 @@ def reconcile(
     say(f"{cut_report.folder}: {pages.had:,} of {pages.in_dump:,} pages of the dump were known")
     for place in report.damaged:
         say(f"passed over: {place}")
-    trained = training.start(chosen, config, "reconciled", cut_report.folder)
+    trainings.told("reconciled", cut_report.folder)
     if as_json:
         told: dict[str, Any] = msgspec.to_builtins(cut_report, enc_hook=str)
         give({**told, "reconcile": report.report()})
-    if trained is not None and not training.finish([trained]):
+    if not trainings.finish():
         raise typer.Exit(1)
 
 
