@@ -9,7 +9,11 @@ system. What a method changes against :class:`TrainSettings`' defaults stands in
 import dataclasses
 import hashlib
 import json
+import math
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -72,6 +76,33 @@ class KAdapterSettings:
     train_embeddings: bool = False
 
 
+_RANGES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    *(
+        (name, lambda x: x >= 1, "at least 1")
+        for name in ("sequence", "batch", "max_bad_steps", "keep", "lora.alpha")
+    ),
+    *(
+        (name, lambda x: x >= 0, "0 or more")
+        for name in (
+            *("micro_batch", "epochs", "steps", "weight_decay", "clip", "checkpoint_every"),
+            *("recadam.gamma", "recadam.k", "review.ratio", "review.decay"),
+        )
+    ),
+    *((name, lambda x: x > 0, "a number above 0") for name in ("lr", "eps", "kadapter.scale")),
+    *((name, lambda x: 0 <= x <= 1, "0 to 1") for name in ("warmup", "final_lr", "merge")),
+    # A step's seed is a multiple of it, and must fit 64 bits.
+    ("seed", lambda x: 0 <= x < 1 << 32, "0 to 4294967295"),
+    # A multiple of at most 1 would skip steps that are as the mean.
+    ("spike", lambda x: x == 0 or x > 1, "0, or a multiple above 1"),
+    (
+        "betas",
+        lambda x: len(x) == 2 and all(0 <= beta < 1 for beta in x),  # noqa: PLR2004
+        "two numbers from 0 to below 1",
+    ),
+)
+"""Dotted name, what a value must fulfil (None is left alone), and that in words."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainSettings:
     """Everything that decides what a training run does, apart from its inputs."""
@@ -125,20 +156,19 @@ class TrainSettings:
     """Share of the new weights in the result; 1: no interpolation with the start."""
 
     def __post_init__(self) -> None:
-        for name in ("sequence", "batch", "max_bad_steps", "keep"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"trainer setting {name}: expected at least 1")
-        for name in ("micro_batch", "checkpoint_every", "clip", "spike", "weight_decay"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"trainer setting {name}: expected 0 or more")
-        if not (self.lr > 0 and self.epochs >= 0 and self.steps >= 0 and self.review.ratio >= 0):
-            raise ConfigError(
-                "trainer settings: lr must be above 0, epochs, steps and review.ratio not below"
-            )
-        if not 0 <= self.merge <= 1:
-            raise ConfigError(f"trainer setting merge: expected 0 to 1, found {self.merge}")
+        for name, value in _numbers(self):
+            if not math.isfinite(value):
+                raise ConfigError(
+                    f"trainer setting {name}: expected a finite number, found {value}"
+                )
+        for name, fits, wanted in _RANGES:
+            value = attrgetter(name)(self)
+            if value is not None and not fits(value):
+                raise ConfigError(f"trainer setting {name}: expected {wanted}, found {value}")
+        if not (self.epochs or self.steps):
+            raise ConfigError("trainer settings epochs and steps: one of them must be above 0")
         gamma = self.recadam.gamma
-        if gamma is not None and not 0 <= self.lr * gamma < 2:  # noqa: PLR2004
+        if gamma is not None and self.lr * gamma >= 2:  # noqa: PLR2004
             # theta - theta* is multiplied by (1 - lr * gamma) a step: from 2 on it grows.
             raise ConfigError(
                 f"trainer settings lr {self.lr:g} and recadam.gamma {gamma:g}: their product "
@@ -166,6 +196,17 @@ class SmallModel:
     """A word at the start of a text is the same token as within it. GPT-2 has two for it and learns
     from the whole web that they mean one thing; from a few hundred texts nobody does."""
     dropout: float = 0.0
+
+
+def _numbers(settings: Any, before: str = "") -> Iterator[tuple[str, float]]:  # noqa: ANN401 - any part
+    """Every number of the settings and its parts, by its dotted name."""
+    for part in dataclasses.fields(settings):
+        name, value = before + part.name, getattr(settings, part.name)
+        if dataclasses.is_dataclass(value):
+            yield from _numbers(value, name + ".")
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, int | float):
+                yield name, number
 
 
 def replace(settings: TrainSettings, changes: dict[str, Any]) -> TrainSettings:
@@ -204,7 +245,7 @@ def _fitted(name: str, kind: Any, value: Any) -> Any:  # noqa: ANN401 - values o
         return None if value is None else _fitted(name, get_args(kind)[0], value)
     elif get_origin(kind) is tuple and isinstance(value, list | tuple):
         return tuple(_fitted(name, get_args(kind)[0], item) for item in value)
-    elif kind is float and isinstance(value, int) and not isinstance(value, bool):
+    elif kind is float and type(value) is int and abs(value) < sys.float_info.max:
         return float(value)
     else:
         fits = type(value) is kind

@@ -1,8 +1,9 @@
 """Settings: what is refused, and what a change may reach."""
 
 import pytest
+import torch
 
-from trainer import methods
+from trainer import config, methods
 from trainer.config import TrainSettings, as_dict, replace
 from trainer.section import read_section
 from twiki.errors import ConfigError
@@ -29,24 +30,85 @@ def test_an_unknown_setting_is_refused(name):
         replace(TrainSettings(), {name: 1})
 
 
+NAN, INF = float("nan"), float("inf")
+
+
 @pytest.mark.parametrize(
-    "change",
+    ("name", "value", "wanted"),
     [
-        {"lr": 0.0},
-        {"lr": float("nan")},
-        {"batch": 0},
-        {"merge": 1.5},
-        {"epochs": -1.0},
-        {"sequence": 0},
-        {"keep": 0},
-        {"micro_batch": -1},
-        {"clip": -0.1},
-        {"review.ratio": -1.0},
+        ("sequence", 0, "at least 1"),
+        ("batch", 0, "at least 1"),
+        ("keep", 0, "at least 1"),
+        ("max_bad_steps", 0, "at least 1"),
+        ("lora.alpha", 0, "at least 1"),
+        ("micro_batch", -1, "0 or more"),
+        ("checkpoint_every", -1, "0 or more"),
+        ("epochs", -1.0, "0 or more"),
+        ("steps", -1, "0 or more"),
+        ("clip", -0.1, "0 or more"),
+        ("weight_decay", -0.1, "0 or more"),
+        ("review.ratio", -1.0, "0 or more"),
+        ("review.decay", -0.5, "0 or more"),
+        ("recadam.gamma", -1.0, "0 or more"),
+        ("recadam.k", -0.5, "0 or more"),
+        ("lr", 0.0, "a number above 0"),
+        ("eps", 0.0, "a number above 0"),
+        ("kadapter.scale", -0.1, "a number above 0"),
+        ("warmup", 1.1, "0 to 1"),
+        ("warmup", -0.1, "0 to 1"),
+        ("final_lr", -0.1, "0 to 1"),
+        ("final_lr", 1.5, "0 to 1"),
+        ("merge", 1.5, "0 to 1"),
+        ("seed", -1, "0 to 4294967295"),
+        ("seed", 1 << 32, "0 to 4294967295"),
+        ("spike", -1.0, "0, or a multiple above 1"),
+        ("spike", 1.0, "0, or a multiple above 1"),
+        ("betas", (2.0, 0.9), "two numbers from 0 to below 1"),
+        ("betas", (0.9, 1.0), "two numbers from 0 to below 1"),
+        ("betas", (0.9,), "two numbers from 0 to below 1"),
+        ("betas", (), "two numbers from 0 to below 1"),
+        ("betas", (0.9, 0.9, 0.9), "two numbers from 0 to below 1"),
+        ("lr", NAN, "a finite number"),
+        ("lr", INF, "a finite number"),
+        ("epochs", INF, "a finite number"),
+        ("clip", INF, "a finite number"),
+        ("betas", (0.9, NAN), "a finite number"),
+        ("recadam.t0", NAN, "a finite number"),
+        ("recadam.gamma", INF, "a finite number"),
+        ("kadapter.scale", NAN, "a finite number"),
     ],
 )
-def test_values_out_of_range_are_refused(change):
-    with pytest.raises(ConfigError):
-        replace(TrainSettings(), change)
+def test_a_value_out_of_range_is_refused_and_what_is_allowed_is_said(name, value, wanted):
+    with pytest.raises(ConfigError, match=f"^trainer setting {name}: expected {wanted}, found"):
+        replace(TrainSettings(), {name: value})
+
+
+def test_no_number_of_the_settings_may_be_infinite():
+    names = [name for name, value in config._numbers(TrainSettings()) if type(value) is float]
+    assert {"lr", "betas", "review.decay", "kadapter.scale", "merge"} <= set(names)
+    for name in names:
+        value = (INF, INF) if name == "betas" else INF
+        with pytest.raises(ConfigError, match=f"trainer setting {name}: expected a finite"):
+            replace(TrainSettings(), {name: value})
+
+
+def test_a_run_of_no_length_is_refused():
+    with pytest.raises(ConfigError, match="epochs and steps: one of them must be above 0"):
+        replace(TrainSettings(), {"epochs": 0.0})
+    assert replace(TrainSettings(), {"epochs": 0.0, "steps": 3}).steps == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("warmup", 0.0), ("warmup", 1.0), ("final_lr", 0.0), ("review.decay", 0.0), ("clip", 0.0)],
+)
+def test_the_ends_of_a_range_belong_to_it(name, value):
+    assert replace(TrainSettings(), {name: value})
+
+
+def test_a_seed_of_the_highest_allowed_draws_every_step():
+    last = (1 << 32) - 1
+    torch.manual_seed((last * 1_000_003 + 10_000_000) * 1024 + 1023)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +121,7 @@ def test_values_out_of_range_are_refused(change):
         ("lora.rank", None),
         ("recadam", {"gamma": 1.0}),
         ("betas", 0.9),
+        ("lr", 10**400),
     ],
 )
 def test_a_value_of_another_kind_is_refused(name, value):
