@@ -10,14 +10,26 @@ cost nothing), L layers, width d and rows of T tokens::
 For GPT-2 Large at T = 512 this is 4.774 GFLOP a token.
 """
 
+import re
 from dataclasses import dataclass
 
 import torch
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-PEAKS = {"H200": 989e12, "H100": 989e12, "A100": 312e12, "L40S": 362e12, "L4": 121e12}
-"""Dense bf16 FLOP/s from the vendor's data sheets, by a part of the device's name."""
+PEAKS = {
+    "A100": 312e12,
+    "GH200": 989e12,
+    "H100": 989e12,
+    "H100 NVL": 835e12,
+    "H100 PCIe": 756e12,
+    "H200": 989e12,
+    "H200 NVL": 835e12,
+    "L4": 121e12,
+    "L40": 181e12,
+    "L40S": 362e12,
+}
+"""Dense bf16 FLOP/s from the vendor's data sheets, by words of the device's name."""
 
 
 @dataclass(frozen=True)
@@ -80,5 +92,14 @@ def device_peak(device: str) -> float | None:
     """Peak bf16 FLOP/s of the device, where it is known."""
     if not device.startswith("cuda"):
         return None
-    name = torch.cuda.get_device_name(device)
-    return next((peak for part, peak in PEAKS.items() if part in name), None)
+    return peak_of(torch.cuda.get_device_name(device))
+
+
+def peak_of(name: str) -> float | None:
+    """Peak bf16 FLOP/s of the device called ``name``; None: unknown, or a slice of a device.
+
+    The longest entry all of whose words stand in the name counts: an L40 is no L4.
+    """
+    words = set(re.split(r"[\s-]+", name))
+    known = [part for part in PEAKS if words.issuperset(part.split())]
+    return PEAKS[max(known, key=len)] if known and "MIG" not in words else None

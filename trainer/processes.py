@@ -5,11 +5,17 @@ import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 
 from trainer.device import pick
+
+PATIENCE = timedelta(days=1)
+"""How long a process waits for another. The first alone checks files, tokenises and measures, which
+takes hours for a whole Wikipedia; torch's own ten minutes would end the run, and the next one at
+the same place. A process that dies need not be waited for: ``torchrun`` stops the others."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ def world(device: str = "auto") -> Iterator[World]:
         torch.cuda.set_device(device)
     if not dist.is_initialized():
         # Once a process: a second group would find the first one's addresses in the store.
-        dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+        backend = "nccl" if device.startswith("cuda") else "gloo"
+        dist.init_process_group(backend, timeout=PATIENCE)
         atexit.register(dist.destroy_process_group)
     yield World(dist.get_rank(), size, device)

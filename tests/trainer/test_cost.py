@@ -34,3 +34,29 @@ def test_a_tied_head_counts_once_and_look_ups_nothing(tiny_model):
     shape = cost.shape_of(model.load(tiny_model).module)
     assert shape.head == model.load(tiny_model).module.lm_head.weight.numel()
     assert shape.trained == 2 * 12 * 32 * 32
+
+
+@pytest.mark.parametrize(
+    ("name", "peak"),
+    [
+        ("NVIDIA L4", 121e12),
+        ("NVIDIA L40", 181e12),
+        ("NVIDIA L40S", 362e12),
+        ("NVIDIA A100-SXM4-80GB", 312e12),
+        ("NVIDIA A100-PCIE-40GB", 312e12),
+        ("NVIDIA H100 80GB HBM3", 989e12),
+        ("NVIDIA H100 PCIe", 756e12),
+        ("NVIDIA H100 NVL", 835e12),
+        ("NVIDIA H200", 989e12),
+        ("NVIDIA H200 NVL", 835e12),
+        ("NVIDIA GH200 480GB", 989e12),
+        ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
+        ("NVIDIA L400", None),
+        ("NVIDIA RTX A1000", None),
+        ("Tesla T4", None),
+    ],
+)
+def test_the_peak_is_that_of_the_device_and_of_none_with_a_like_name(monkeypatch, name, peak):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _device: name)
+    assert cost.device_peak("cuda:0") == peak
+    assert cost.device_peak("cpu") is None

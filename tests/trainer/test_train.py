@@ -173,6 +173,11 @@ def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
         # A second run in the same processes, as in a study.
         "again = methods.settings_for('kadapter', 'recommended', {'sequence': 16, 'steps': 2})\n"
         f"train.run(again, given, Path({str(tmp_path / 'next')!r}), on='cpu')\n"
+        # The group itself, not only what it was asked for, waits as long as the first may take.
+        "import torch.distributed as dist\n"
+        "from trainer.processes import PATIENCE\n"
+        "group = dist.group.WORLD._get_backend(torch.device('cpu'))\n"
+        "assert group.options._timeout == PATIENCE, group.options._timeout\n"
     )
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
     done = subprocess.run(
