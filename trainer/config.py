@@ -22,6 +22,9 @@ from twiki.errors import ConfigError
 Preset = Literal["paper", "recommended"]
 """``paper``: what the paper's text says; ``recommended``: what works, with the reason."""
 
+LOW_RANK = ("lora", "dora", "pissa")
+"""Methods that need a rank."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RecAdamSettings:
@@ -55,7 +58,7 @@ class LoraSettings:
 
     variant: Literal["lora", "dora", "pissa"] = "lora"
     rank: int = 0
-    """0: no adaptation."""
+    """0: no adaptation; a low-rank method needs at least 1."""
     alpha: int = 32
     """The update is scaled by ``alpha / rank``."""
     dropout: float = 0.0
@@ -167,6 +170,15 @@ class TrainSettings:
                 raise ConfigError(f"trainer setting {name}: expected {wanted}, found {value}")
         if not (self.epochs or self.steps):
             raise ConfigError("trainer settings epochs and steps: one of them must be above 0")
+        if self.lora.rank < (1 if self.method in LOW_RANK else 0):
+            raise ConfigError(
+                f"trainer setting lora.rank: {self.method} expects at least 1, "
+                f"found {self.lora.rank}"
+            )
+        if not 0 <= self.lora.dropout < 1:
+            raise ConfigError(
+                f"trainer setting lora.dropout: expected 0 to below 1, found {self.lora.dropout}"
+            )
         gamma = self.recadam.gamma
         if gamma is not None and self.lr * gamma >= 2:  # noqa: PLR2004
             # theta - theta* is multiplied by (1 - lr * gamma) a step: from 2 on it grows.

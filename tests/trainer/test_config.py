@@ -14,6 +14,22 @@ def test_a_pull_that_would_diverge_is_refused_before_training():
         methods.settings_for("recadam", "paper", {"lr": 5e-4})
 
 
+@pytest.mark.parametrize("method", ["lora", "dora", "pissa"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("rank", 0), ("rank", -1), ("dropout", 1.0), ("dropout", -0.1), ("dropout", float("nan"))],
+)
+def test_a_rank_or_dropout_that_peft_cannot_use_is_refused_by_name(method, name, value):
+    with pytest.raises(ConfigError, match=rf"trainer setting lora\.{name}: .*, found {value}"):
+        methods.settings_for(method, "recommended", {f"lora.{name}": value})
+
+
+def test_methods_without_adaptation_need_no_rank():
+    assert methods.settings_for("diff").lora.rank == 0
+    with pytest.raises(ConfigError, match=r"lora\.rank: diff expects"):
+        methods.settings_for("diff", "recommended", {"lora.rank": -1})
+
+
 def test_the_papers_own_pull_is_stable():
     settings = methods.settings_for("recadam", "paper")
     assert settings.lr * settings.recadam.gamma == pytest.approx(0.5)

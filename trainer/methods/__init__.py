@@ -58,7 +58,7 @@ def settings_for(
     kind = type(method(name))
     if preset not in kind.presets:
         raise ConfigError(f"preset {preset!r} does not exist; there are {', '.join(kind.presets)}")
-    settings = replace(TrainSettings(method=name), {**kind.presets[preset], **(changes or {})})
+    settings = replace(TrainSettings(), {"method": name, **kind.presets[preset], **(changes or {})})
     if kind is RecAdam and preset == "paper" and settings.recadam.gamma is None:
         raise ConfigError("recadam in preset paper: recadam.gamma must be given")
     return settings
