@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from trainer import files
+from trainer import device, files
 from twiki.errors import TrainerError
 
 _NAME = re.compile(r"step-(\d{8})")
@@ -91,7 +91,8 @@ def load(
     with torch.no_grad():
         for name, value in weights.items():
             own[name].copy_(value)
-    optimizer.load_state_dict(moments)
+    with device.room_for("optimizer"):
+        optimizer.load_state_dict(moments)
     return state
 
 

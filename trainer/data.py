@@ -65,6 +65,17 @@ class Batch:
         """Rows ``[start, end)`` on ``device``."""
         return self.map(lambda t: t[start:end].to(device, non_blocking=True))
 
+    def share(self, rank: int, size: int) -> "Batch":
+        """The rows of one of ``size`` processes; one that counts nothing where it has none."""
+        if size == 1:
+            return self
+        if rank >= len(self):
+            # Every process must take part in every exchange of gradients.
+            one = self.map(lambda t: t[:1].clone())
+            one.labels.fill_(IGNORE)
+            return one
+        return self.map(lambda t: t[rank::size])
+
 
 def document_mask(segments: Tensor) -> Tensor:
     """Boolean ``(rows, 1, T, T)``: position i may see j iff j <= i in the same document."""

@@ -1,16 +1,39 @@
 """The machine under a run: how much fits, what it is, whether it repeats."""
 
 import contextlib
+import gc
 import os
 import platform
+import re
 import resource
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
 
 import peft
 import torch
 import transformers
 
 from twiki.errors import TrainerError
+
+_NOT_ONE_ROW = (
+    "out of GPU memory with micro_batch = 1: lower sequence, or use a method that trains fewer "
+    "parameters (--methods lora or kadapter)"
+)
+_HELP = {
+    "weights": (
+        "the model's weights: they take 4 bytes a parameter, twice where the method keeps the old "
+        "ones (recadam, merge), whatever micro_batch and precision are; take a smaller model, "
+        "another method, or a GPU that nothing else uses"
+    ),
+    "optimizer": (
+        "the optimizer: it takes 8 bytes for each parameter that trains, its gradient 4, whatever "
+        "micro_batch and precision are; train fewer parameters (--methods lora or kadapter) or a "
+        "smaller model"
+    ),
+}
+_STATUS = Path("/proc/self/status")
+_RESET = Path("/proc/self/clear_refs")
 
 
 def fitting(attempt: Callable[[int], None], wanted: int, *, fixed: bool) -> int:
@@ -27,10 +50,7 @@ def fitting(attempt: Callable[[int], None], wanted: int, *, fixed: bool) -> int:
             break
         except torch.OutOfMemoryError as error:
             if size == 1:
-                raise TrainerError(
-                    "out of GPU memory with micro_batch = 1: lower sequence, or use a method "
-                    "that trains fewer parameters (lora, kadapter)"
-                ) from error
+                raise TrainerError(_NOT_ONE_ROW) from error
             size //= 2
     if fixed and size < wanted:
         raise TrainerError(
@@ -40,9 +60,32 @@ def fitting(attempt: Callable[[int], None], wanted: int, *, fixed: bool) -> int:
     return size
 
 
+def bearing(
+    work: Callable[[], list[float]], micro_batch: int, attempt: Callable[[int], None]
+) -> list[float]:
+    """What ``work`` gives, done in parts of ``micro_batch``.
+
+    Raises:
+        TrainerError: the device ran out of memory; the message names a micro-batch that
+            ``attempt`` bears, tried after the failure.
+    """
+    try:
+        return work()
+    except torch.OutOfMemoryError as error:
+        # Without its frames, which hold the memory that an attempt needs.
+        cause = error.with_traceback(None)
+    if micro_batch == 1:
+        raise TrainerError(_NOT_ONE_ROW) from cause
+    size = fitting(attempt, micro_batch // 2, fixed=False)
+    raise TrainerError(
+        f"out of GPU memory with micro_batch = {micro_batch}: set micro_batch = {size}, which "
+        "fits, and run the same command again; it goes on from the newest checkpoint"
+    ) from cause
+
+
 @contextlib.contextmanager
-def memory_errors(micro_batch: int) -> Iterator[None]:
-    """Say what to change when the device runs out of memory within the block.
+def room_for(what: Literal["weights", "optimizer"]) -> Iterator[None]:
+    """Say what helps when the device runs out of memory in a block that no micro-batch matters to.
 
     Raises:
         TrainerError: it did.
@@ -50,11 +93,7 @@ def memory_errors(micro_batch: int) -> Iterator[None]:
     try:
         yield
     except torch.OutOfMemoryError as error:
-        raise TrainerError(
-            f"out of GPU memory with micro_batch = {micro_batch}: set micro_batch = "
-            f"{max(1, micro_batch // 2)} and run the same command again; it goes on from the "
-            "newest checkpoint"
-        ) from error
+        raise TrainerError(f"out of GPU memory for {_HELP[what]}") from error
 
 
 @contextlib.contextmanager
@@ -93,11 +132,28 @@ def name_of(device: str) -> str:
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else "cpu"
 
 
+def begin_peak(device: str) -> None:
+    """Let :func:`peak_memory` count from here, so that a run's peak is no earlier run's."""
+    gc.collect()  # a model that its own cycles keep would count
+    if device.startswith("cuda"):
+        torch.cuda.init()  # type: ignore[no-untyped-call] # torch
+        torch.cuda.reset_peak_memory_stats(device)
+        return
+    # The kernel's own figure, exact between steps too; where it cannot be reset, the peak is the
+    # process's.
+    with contextlib.suppress(OSError):
+        _RESET.write_text("5")
+
+
 def peak_memory(device: str) -> int:
-    """Bytes at most in use so far: of the GPU, or of this process."""
+    """Bytes at most in use since :func:`begin_peak`: of the GPU, or of this process."""
     if device.startswith("cuda"):
         return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    with contextlib.suppress(OSError):
+        if found := re.search(r"^VmHWM:\s+(\d+) kB", _STATUS.read_text(), re.MULTILINE):
+            return int(found[1]) * 1024
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if platform.system() == "Darwin" else most * 1024
 
 
 def versions() -> dict[str, str]:

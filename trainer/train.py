@@ -34,7 +34,6 @@ from trainer.optimizer import make_optimizer
 from trainer.processes import World, world
 from trainer.schedule import learning_rate
 from trainer.sinks import StepReport, open_sinks
-from trainer.tokenizer import digest as tokenizer_digest
 from twiki.errors import TrainerError
 
 CPU_LOGITS = 2**28
@@ -96,17 +95,21 @@ def run(
         ConfigError: settings that do not fit the model.
     """
     with world(on) as me, device.determinism(wanted=settings.deterministic):
+        device.begin_peak(me.device)
+
         # 1. Check everything that can be checked before anything is trained.
         paths = (inputs.data, *inputs.review)
         folders = [dataset.open_folder(path, verify=me.first) for path in paths]
         language = model.load(inputs.start)
-        fingerprint = {
-            "settings": settings.digest(),
-            "model": model.weights_digest(inputs.start),
-            "data": files.sha256_text(" ".join(f.digest for f in folders)),
-            "tokenizer": tokenizer_digest(language.tokenizer),
-            "anchor": _anchor(settings, inputs),
-        }
+        ratio = settings.review.ratio * settings.review.decay**inputs.windows_before
+        fingerprint = record.fingerprint(
+            settings,
+            folders,
+            language.tokenizer,
+            start=inputs.start,
+            initial=inputs.initial,
+            ratio=ratio,
+        )
         if (out / "run.json").exists():
             return record.finished(out / "run.json", fingerprint)
         checks.fit(settings, language.module, old=len(folders) > 1)
@@ -118,7 +121,6 @@ def run(
                 prepare_all(folders, language.tokenizer, cache, settings.sequence)
         me.barrier()
         new, *old = prepare_all(folders, language.tokenizer, cache, settings.sequence)
-        ratio = settings.review.ratio * settings.review.decay**inputs.windows_before
         mixture = Mixture(new, old if ratio else (), ratio=ratio, seed=settings.seed)
 
         # 3. How long the run is: places are rows, those of a later epoch counted again.
@@ -128,9 +130,8 @@ def run(
 
         # 4. The method says which parameters train.
         method = methods.method(settings.method)
-        module = language.module.to(me.device)
         initial = partial(model.weights, inputs.initial) if inputs.initial else None
-        module = method.prepare(module, Plan(settings, steps, initial)).to(me.device).train()
+        module = _prepared(method, language.module, Plan(settings, steps, initial), me.device)
         optimizer = make_optimizer(settings, module, me.device)
         shape = cost.shape_of(module)
         trainable = model.parameter_count(module, trainable=True)
@@ -158,7 +159,8 @@ def run(
 
         # 7. The method finishes; the model is saved, the marker after it, and what only a
         # resumed run would need goes.
-        finished = method.finish(module)
+        with device.room_for("weights"):
+            finished = method.finish(module)
         made = {
             "method": settings.method,
             "preset": settings.preset,
@@ -221,9 +223,10 @@ class Loop:
         self.peak = cost.device_peak(me.device)
         self.bf16 = settings.precision == "bf16" or (settings.precision == "auto" and gpu)
         self.micro_batch = self._fitting_micro_batch()
-        self.parallel = (
-            nn.parallel.DistributedDataParallel(self.module) if me.size > 1 else self.module
-        )
+        with device.room_for("optimizer"):  # to exchange gradients takes as much as they do
+            self.parallel = (
+                nn.parallel.DistributedDataParallel(self.module) if me.size > 1 else self.module
+            )
         losses = partial(row_losses, self.parallel, mask=settings.mask)
         self.losses = torch.compile(losses) if settings.compile else losses
 
@@ -243,8 +246,8 @@ class Loop:
             rows = self.mixture.rows(place, min(place + settings.batch, self.places))
             batch = self.mixture.batch(rows)
             tokens = int((batch.labels != IGNORE).sum())
-            with device.memory_errors(self.micro_batch):
-                sums = self._backward(batch, tokens)
+            work = partial(self._backward, batch, tokens)
+            sums = device.bearing(work, self.micro_batch, self._attempt)
             nll, nll_old, tokens_old = me.total(sums)
 
             lr = learning_rate(settings, step, self.steps)
@@ -253,8 +256,9 @@ class Loop:
             if not skipped:
                 for group in self.optimizer.param_groups:
                     group["lr"] = lr * self.method.lr_scale(step)
-                self.optimizer.step()
-                self.method.after_step(step, lr)
+                with device.room_for("optimizer"):
+                    self.optimizer.step()
+                    self.method.after_step(step, lr)
             self.optimizer.zero_grad(set_to_none=True)
 
             seconds = time.perf_counter() - began
@@ -283,7 +287,7 @@ class Loop:
         Returns this process's sums: nll of all rows, of old rows, and the tokens of these.
         """
         me = self.me
-        mine = _share(batch, me)
+        mine = batch.share(me.rank, me.size)
         parts = list(micro_batches(len(mine), self.micro_batch))
         sums = torch.zeros(3, dtype=torch.float64, device=me.device)
         for start, end in parts:
@@ -319,15 +323,26 @@ class Loop:
 
     def _attempt(self, rows: int) -> None:
         """Take the memory that a step with this micro-batch takes; change no weight."""
+        self.optimizer.zero_grad(set_to_none=True)
+        torch.cuda.empty_cache()
         trained = [p for group in self.optimizer.param_groups for p in group["params"]]
         # Adam's two moments come with the first step only, but then they must fit as well.
-        moments = [torch.empty_like(p) for p in trained if not self.optimizer.state for _ in "12"]
+        with device.room_for("optimizer"):
+            moments = [
+                torch.empty_like(p) for p in trained if not self.optimizer.state for _ in "12"
+            ]
         batch = self.mixture.batch(self.mixture.rows(0, 1).repeat(rows, axis=0))
         with torch.autocast(_kind(self.me.device), dtype=torch.bfloat16, enabled=self.bf16):
             part = batch.part(0, rows, self.me.device)
             losses = row_losses(self.module, part, mask=self.settings.mask)
         torch.autograd.backward(losses.sum() * 0.0)
         moments.clear()
+
+
+def _prepared(method: Method, module: nn.Module, plan: Plan, on: str) -> nn.Module:
+    """The module on its device, as the method trains it."""
+    with device.room_for("weights"):
+        return method.prepare(module.to(on), plan).to(on).train()
 
 
 def row_losses(module: nn.Module, batch: Batch, *, mask: str) -> Tensor:
@@ -367,24 +382,5 @@ def _saves(settings: TrainSettings, progress: Progress, steps: int) -> bool:
     return bool(every) and progress.step % every == 0 and progress.step < steps
 
 
-def _share(batch: Batch, me: World) -> Batch:
-    """This process's rows; one that counts nothing where it would have none."""
-    if me.size == 1:
-        return batch
-    if me.rank >= len(batch):
-        # Every process must take part in every exchange of gradients.
-        one = batch.map(lambda t: t[:1].clone())
-        one.labels.fill_(IGNORE)
-        return one
-    return batch.map(lambda t: t[me.rank :: me.size])
-
-
 def _kind(on: str) -> str:
     return on.partition(":")[0]
-
-
-def _anchor(settings: TrainSettings, inputs: Inputs) -> str:
-    """The hash of RecAdam's anchor where it is not the start."""
-    if settings.recadam.anchor == "previous" or inputs.initial is None:
-        return ""
-    return model.weights_digest(inputs.initial)

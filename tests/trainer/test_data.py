@@ -6,7 +6,16 @@ import torch
 from trainer_world import sentences
 
 from trainer import model, tokenizer
-from trainer.data import IGNORE, Batch, Mixture, document_mask, prepare, shuffled
+from trainer.data import (
+    IGNORE,
+    Batch,
+    Mixture,
+    document_mask,
+    prepare,
+    prepare_all,
+    shuffled,
+)
+from trainer.dataset import open_folder
 from trainer.train import row_losses
 from twiki.errors import DatasetError
 
@@ -72,6 +81,33 @@ def test_tokens_are_read_back_and_made_anew_for_another_text(tmp_path, words):
     assert (first.folder / "tokens.bin").stat().st_mtime_ns == before
     other = prepare(["Ada"], words, tmp_path / "t", text_digest="u", sequence=16)
     assert other.count < first.count
+
+
+def test_tokens_of_another_tokenizer_are_made_anew(tmp_path, words):
+    texts = sentences(0)
+    other = tokenizer.train_bpe(texts, 300)
+    first = make(tmp_path, words, texts)
+    ids = np.fromfile(first.folder / "tokens.bin", first.header["dtype"])
+    # The same text in the same folder: the tokenizer's hash alone tells them apart.
+    again = make(tmp_path, other, texts)
+    expected = [i for part in tokenizer.encode(other, texts) for i in [*part, other.eos_token_id]]
+    made = np.fromfile(again.folder / "tokens.bin", again.header["dtype"])
+    assert made.tolist() == [other.eos_token_id, *expected]
+    assert made.tolist() != ids.tolist()
+    assert again.header["tokenizer"] == tokenizer.digest(other) != tokenizer.digest(words)
+    back = make(tmp_path, words, texts)
+    assert np.fromfile(back.folder / "tokens.bin", back.header["dtype"]).tolist() == ids.tolist()
+
+
+def test_tokenizers_that_share_a_cache_have_a_folder_each(tmp_path, words, corpus):
+    other = tokenizer.train_bpe(sentences(0), 300)
+    folders = [open_folder(corpus)]
+    (one,) = prepare_all(folders, words, tmp_path / "cache", 16)
+    (two,) = prepare_all(folders, other, tmp_path / "cache", 16)
+    assert one.folder != two.folder
+    assert one.header["tokenizer"] == tokenizer.digest(words)
+    assert two.header["tokenizer"] == tokenizer.digest(other)
+    assert one.count != two.count
 
 
 def test_a_large_vocabulary_is_kept_in_four_bytes(tmp_path, words):

@@ -1,11 +1,11 @@
-"""Precision and memory: fp32 weights whatever was stored, micro-batches that fit."""
+"""Precision: weights and moments are fp32, whatever was stored."""
 
 import pytest
 import torch
 from safetensors.torch import load_file
-from small_runs import KillError, kill_after, settings, small_loop, weights
+from small_runs import KillError, kill_after, settings, weights
 
-from trainer import device, model, train
+from trainer import model, train
 from trainer.optimizer import make_optimizer
 from trainer.train import Inputs
 from twiki.errors import TrainerError
@@ -43,25 +43,6 @@ def test_small_updates_are_not_lost(tmp_path, tiny_model, september):
     )
 
 
-def test_a_micro_batch_that_does_not_fit_names_one_that_does():
-    def attempt(rows):
-        if rows > 6:
-            raise torch.OutOfMemoryError
-
-    assert device.fitting(attempt, 64, fixed=False) == 4
-    with pytest.raises(TrainerError, match="micro_batch = 64: set micro_batch = 4, which fits"):
-        device.fitting(attempt, 64, fixed=True)
-
-    def nothing_fits(_rows):
-        raise torch.OutOfMemoryError
-
-    with pytest.raises(TrainerError, match="lower sequence"):
-        device.fitting(nothing_fits, 2, fixed=False)
-    message = "set micro_batch = 4 and run the same"
-    with pytest.raises(TrainerError, match=message), device.memory_errors(8):
-        raise torch.OutOfMemoryError
-
-
 def test_parameter_names_of_a_checkpoint_are_the_models_own(tmp_path, tiny_model, september):
     # Whatever wraps the model (compile, DDP): no "_orig_mod." in what is saved.
     cut = settings(checkpoint_every=10)
@@ -69,30 +50,3 @@ def test_parameter_names_of_a_checkpoint_are_the_models_own(tmp_path, tiny_model
         train.run(cut, Inputs(tiny_model, september), tmp_path / "o", observe=kill_after(12))
     names = load_file(tmp_path / "o/checkpoints/step-00000010/model.safetensors").keys()
     assert set(names) == set(model.weights(tiny_model))
-
-
-def test_on_a_cpu_the_logits_of_a_micro_batch_are_bounded(tmp_path, tiny_model, monkeypatch):
-    words = model.load(tiny_model).module.config.vocab_size
-    monkeypatch.setattr(train, "CPU_LOGITS", 2 * 16 * words * 4)
-    assert small_loop(tmp_path, tiny_model, {"batch": 7}).micro_batch == 2
-    assert small_loop(tmp_path, tiny_model, {"batch": 7, "micro_batch": 5}).micro_batch == 5
-    monkeypatch.setattr(train, "CPU_LOGITS", 1)
-    assert small_loop(tmp_path, tiny_model, {"batch": 7}).micro_batch == 1
-
-
-@pytest.mark.parametrize("stepped", [False, True])
-def test_trying_a_micro_batch_holds_room_for_the_moments_and_changes_nothing(
-    tmp_path, tiny_model, september, monkeypatch, stepped
-):
-    loop = small_loop(tmp_path, tiny_model)
-    if stepped:
-        list(loop.train(train.Progress(step=29)))
-    held, parameters = [], [p.detach().clone() for p in loop.module.parameters()]
-    real = torch.empty_like
-    monkeypatch.setattr(torch, "empty_like", lambda t: held.append(t.numel()) or real(t))
-    loop._attempt(2)
-    # Once there are moments, their memory is taken already.
-    assert sum(held) == (0 if stepped else 2 * sum(p.numel() for p in parameters))
-    now = list(loop.module.parameters())
-    assert all(torch.equal(p, q) for p, q in zip(parameters, now, strict=True))
-    assert not any(p.grad.any() for p in now)

@@ -11,7 +11,7 @@ import torch
 from small_runs import SMALL, KillError, equal, kill_after, settings, small_loop, weights
 
 from trainer import checkpoint, files, model, train
-from trainer.train import Inputs, Loop, Progress
+from trainer.train import Inputs, Progress
 from twiki.errors import TrainerError
 
 
@@ -68,6 +68,41 @@ def test_killed_twice_in_one_epoch_and_at_its_end_changes_nothing(
     assert equal(tmp_path / "whole", tmp_path / "killed")
     log = (tmp_path / "killed" / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["step"] for line in log] == list(range(30))
+
+
+def test_a_checkpoint_at_an_epochs_very_end_changes_nothing(tmp_path, dropout_model, september):
+    given = Inputs(dropout_model, september)
+    record = train.run(settings(), given, tmp_path / "whole")
+    # Eleven steps of three rows are three epochs of eleven: the next place is an epoch's first.
+    assert record["text"]["rows"] == 11
+    parts = settings(checkpoint_every=11)
+    with pytest.raises(KillError):
+        train.run(parts, given, tmp_path / "parts", observe=kill_after(12))
+    assert checkpoint.newest(tmp_path / "parts" / "checkpoints").step == 11
+    train.run(parts, given, tmp_path / "parts")
+    assert equal(tmp_path / "whole", tmp_path / "parts")
+
+
+def test_a_mixture_that_decays_is_resumed_with_the_ratio_it_began_with(
+    tmp_path, tiny_model, september, corpus
+):
+    def given(before):
+        return Inputs(tiny_model, september, (corpus,), windows_before=before)
+
+    cut = settings("mixreview", checkpoint_every=2, steps=6, **{"review.decay": 0.5})
+    with pytest.raises(KillError):
+        train.run(cut, given(1), tmp_path / "o", observe=kill_after(4))
+    with pytest.raises(TrainerError, match=r"another mixture \(ratio 1, now ratio 0.5\)"):
+        train.run(cut, given(2), tmp_path / "o")
+    done = train.run(cut, given(1), tmp_path / "o")
+    assert done["text"]["reviewed_rows"] == done["text"]["rows"]
+    with pytest.raises(TrainerError, match="finished with another mixture"):
+        train.run(cut, given(0), tmp_path / "o")
+    # Without decay the windows before decide nothing, and the fingerprint has no more parts.
+    plain = settings("mixreview", steps=1)
+    first = train.run(plain, given(1), tmp_path / "plain")
+    assert set(first["fingerprint"]) == {"settings", "model", "data", "tokenizer", "anchor"}
+    assert train.run(plain, given(5), tmp_path / "plain") == first
 
 
 def test_the_log_of_a_resumed_run_has_the_learning_rates_of_an_undisturbed_one(
@@ -197,50 +232,6 @@ def test_two_processes_have_the_loss_of_one(tmp_path, tiny_model, september):
     assert all(torch.allclose(one[n], two[n], atol=1e-4) for n in one)
 
 
-# --- bad steps ------------------------------------------------------------------------------------
-
-
-class Poisoned(torch.nn.Module):
-    """A model whose loss is not a number at chosen calls."""
-
-    def __init__(self, module, bad):
-        super().__init__()
-        self.inner, self.bad, self.calls = module, bad, 0
-        self.config = module.config
-
-    def forward(self, **given):
-        out = self.inner(**given)
-        if self.calls in self.bad:
-            out.logits = out.logits * math.nan
-        self.calls += 1
-        return out
-
-
-def poisoned(tmp_path, folder, bad, **changes):
-    loop = small_loop(tmp_path, folder, changes)
-    module = Poisoned(loop.module, bad)
-    return Loop(
-        loop.settings, loop.me, loop.mixture, loop.method, module, loop.optimizer, loop.shape, 8, 24
-    )
-
-
-def test_a_step_that_is_not_finite_is_skipped_and_training_goes_on(tmp_path, tiny_model):
-    loop = poisoned(tmp_path, tiny_model, {2})
-    progress = Progress()
-    reports = list(loop.train(progress))
-    assert [r.skipped for r in reports] == [False, False, True, *[False] * 5]
-    assert progress.skipped == 1
-    assert all(torch.isfinite(p).all() for p in loop.module.parameters())
-
-
-def test_too_many_bad_steps_in_a_row_stop_the_run(tmp_path, tiny_model):
-    loop = poisoned(tmp_path, tiny_model, set(range(3, 99)), max_bad_steps=3)
-    progress = Progress()
-    with pytest.raises(TrainerError, match=r"3 bad steps in a row.*not finite.*lower lr"):
-        list(loop.train(progress))
-    assert progress.step == 5
-
-
 def test_gradients_are_clipped_by_the_norm_of_all_of_them(tmp_path, tiny_model):
     loop = small_loop(tmp_path, tiny_model, {"clip": 0.01, "betas": (0.9, 0.99)})
     report = next(loop.train(Progress()))
@@ -248,16 +239,6 @@ def test_gradients_are_clipped_by_the_norm_of_all_of_them(tmp_path, tiny_model):
     # After one step Adam's first moment is a tenth of the gradient that it was given.
     first = [s["exp_avg"].norm() for s in loop.optimizer.state.values()]
     assert float(torch.stack(first).norm()) == pytest.approx(0.1 * 0.01, rel=1e-3)
-
-
-def test_a_spike_of_the_gradient_is_skipped_when_asked(tmp_path, tiny_model):
-    chosen = settings(spike=3.0)
-    progress = Progress()
-    assert not train._is_bad(1.0, 1.0, progress, chosen)
-    assert train._is_bad(3.1, 1.0, progress, chosen)
-    assert progress.norm_mean == 1.0
-    assert not train._is_bad(2.9, 1.0, progress, chosen)
-    assert not train._is_bad(99.0, 1.0, Progress(norm_mean=1.0), settings())
 
 
 # --- what a run reports ---------------------------------------------------------------------------
