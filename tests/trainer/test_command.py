@@ -58,6 +58,20 @@ def test_train_gives_one_json_object_on_standard_output(trained):
     assert (root / "runs" / "tiny" / "2026-10" / "v1" / "diff" / "model").is_dir()
 
 
+def test_the_papers_values_hold_for_a_small_model_too(app, trained, tmp_path):
+    root, _ = trained
+    answer = run(
+        app,
+        *("train", root / "datasets/tiny/2026-09/v1", "--methods", "recadam"),
+        *("--preset", "paper", "--start", "small", "--corpus", root / "corpus"),
+        *("--runs", tmp_path, "--set", "steps=1", "--set-initial", "steps=1", "--no-evaluate"),
+    )
+    assert answer.exit_code == 0
+    for run_folder in ("initial/v1/initial-paper", "2026-09/v1/recadam-paper"):
+        used = files.read_json(tmp_path / "tiny" / run_folder / "run.json")["settings"]
+        assert (used["sequence"], used["batch"], used["lr"], used["clip"]) == (128, 64, 1e-4, 0.1)
+
+
 def test_evaluate_and_report_give_one_json_object_each(app, trained):
     root, _ = trained
     model = root / "runs/tiny/2026-10/v1/diff/model"

@@ -197,7 +197,7 @@ def evaluate(
     for category in ("changed", "unchanged"):
         if facts := found.get("extrinsic", {}).get(category):
             shown = facts["object"]["perplexity"]
-            figure = "no facts" if shown is None else f"perplexity of objects {shown:.4g}"
+            figure = "no facts" if shown is None else f"perplexity of objects {float(shown):.4g}"
             say(f"{category}: {figure}")
 
 
@@ -239,11 +239,17 @@ def _with_settings(
 
     from trainer import study
 
-    defaults = (study.SMALL_UPDATE, study.SMALL_INITIAL) if small else ({}, {})
+    update: dict[str, Any] = {}
+    first: dict[str, Any] = {}
+    if small:
+        update, first = study.SMALL_UPDATE, study.SMALL_INITIAL
+    if small and about.preset == "paper":
+        # The paper's own values are what that preset is for; its rows are too long for the model.
+        update = first = {"sequence": study.SMALL_INITIAL["sequence"]}
     return msgspec.structs.replace(
         about,
-        settings={**defaults[0], **about.settings, **changes},
-        initial_settings={**defaults[1], **about.initial_settings, **initial},
+        settings={**update, **about.settings, **changes},
+        initial_settings={**first, **about.initial_settings, **initial},
     )
 
 
