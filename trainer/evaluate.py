@@ -1,11 +1,13 @@
 """What a model knows of a window: every figure, as one function of (model, dataset).
 
 ``evaluation.json`` holds sums and figures, ``facts.parquet`` the sums of each fact, by which
-models are compared fact by fact. A null stands where there was nothing to score.
+models are compared fact by fact. A null stands where there was nothing to score, a text
+(``"inf"``, ``"nan"``) where a model that diverged has no finite figure.
 """
 
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -13,11 +15,24 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import torch
 
-from trainer import answers, dataset, files, intrinsic, lighttuning, model, pos, probes, tokenizer
+from trainer import (
+    answers,
+    dataset,
+    files,
+    intrinsic,
+    lighttuning,
+    model,
+    nonfinite,
+    pos,
+    probes,
+    tokenizer,
+)
 from trainer.device import versions
 from trainer.lighttuning import LightTuning
 from trainer.scores import Scores, averages
+from twiki.errors import DatasetError, TrainerError
 
 Part = Literal["extrinsic", "intrinsic", "generation", "lighttuning"]
 PARTS: tuple[Part, ...] = ("extrinsic", "intrinsic", "generation", "lighttuning")
@@ -31,7 +46,8 @@ class EvaluateSettings:
 
     parts: tuple[Part, ...] = ("extrinsic", "intrinsic")
     batch: int = 32
-    """Facts a forward pass, and rows of text, of these at most 16; no figure depends on it."""
+    """Facts a forward pass, and rows of text, of these at most 16. No figure depends on it, but
+    for light-tuned answers of a model with dropout."""
     sequence: int = 512
     rows: int = 10_000
     """Rows of ``sequence`` tokens of each text part."""
@@ -59,22 +75,27 @@ def run(
     ``cache`` keeps the tags of proper nouns. ``progress`` is told each part as it begins.
 
     Raises:
-        TrainerError: the model cannot be loaded.
+        TrainerError: the model or the tagger cannot be loaded, or a batch does not fit the GPU.
         DatasetError: the dataset breaks its contract.
     """
     settings = settings or EvaluateSettings()
     folder = dataset.open_folder(dataset_dir)
+    _probes_missing(folder, settings)
     shown = dataclasses.asdict(settings)
     fingerprint = {
         "model": model.weights_digest(model_dir),
         "data": folder.digest,
         "settings": files.sha256_text(repr(sorted(shown.items()))),
     }
+    if "intrinsic" in settings.parts and settings.tagger != "":
+        # What is installed decides the tags, not what the settings call it.
+        fingerprint["tagger"] = pos.tagger_name(settings.tagger) or ""
     if out and (out / "evaluation.json").exists():
         found = files.read_json(out / "evaluation.json")
         if found["fingerprint"] == fingerprint:
             return found
-    language = model.load(model_dir, device=on)
+    with _memory_errors("the model alone: take another --device"):
+        language = model.load(model_dir, device=on)
     tell = progress or (lambda _part: None)
     report: dict[str, Any] = {
         "schema": SCHEMA,
@@ -89,19 +110,53 @@ def run(
     facts: pa.Table | None = None
     for part in settings.parts:
         tell(part)
-        if part == "extrinsic":
-            report[part], facts = _extrinsic(language, folder, settings)
-        elif part == "intrinsic":
-            report[part] = _intrinsic(language, folder, settings, cache)
-        else:
-            report[part] = _answers(language, folder, settings, tuned=part == "lighttuning")
-    report = _plain(report)
+        with _memory_errors(_smaller(settings, part)):
+            if part == "extrinsic":
+                report[part], facts = _extrinsic(language, folder, settings)
+            elif part == "intrinsic":
+                report[part] = _intrinsic(language, folder, settings, cache)
+            else:
+                report[part] = _answers(language, folder, settings, tuned=part == "lighttuning")
+    report = nonfinite.to_json(report)
     if out:
         with files.new_folder(out) as aside:
             if facts is not None:
                 pq.write_table(facts, aside / "facts.parquet")
             files.write_json(aside / "evaluation.json", report)
     return report
+
+
+def check(dataset_dir: Path, settings: EvaluateSettings) -> None:
+    """Whether a dataset has what the evaluation asks for: to be known before any training.
+
+    A part of probes without a row is a window without such facts: its figures are null. So are
+    those of one category that has nothing to tune on, or of one part that holds no text.
+
+    Raises:
+        DatasetError: a part is missing, or both that one kind of figure needs are empty.
+    """
+    folder = dataset.open_folder(dataset_dir, verify=False)
+    _probes_missing(folder, settings)
+    if "intrinsic" in settings.parts:
+        _missing(folder, _TEXTS)
+        held = [part for part in _TEXTS if folder.has_text(part)]
+        for part in held:
+            next(folder.texts(part))
+        if not held:
+            raise DatasetError(
+                f"{folder.path}: diffset.parquet and nondiff.parquet are empty: there is no text "
+                "to measure; leave out part intrinsic"
+            )
+    if "lighttuning" in settings.parts:
+        asked, tuned = (
+            sum(pq.read_metadata(folder.path / f"{kind}_{c}.parquet").num_rows for c in CATEGORIES)
+            for kind in ("probes", "lighttuning")
+        )
+        if asked and not tuned:
+            raise DatasetError(
+                f"{folder.path}: lighttuning_changed.parquet and lighttuning_unchanged.parquet "
+                "are empty: there is nothing to tune on; leave out part lighttuning"
+            )
 
 
 def fact_scores(evaluation: Path, category: str, kind: str = "object") -> Scores:
@@ -125,7 +180,9 @@ def _extrinsic(
             kind: scores.summary(samples=settings.samples, seed=settings.seed)
             for kind, scores in (("object", found.object), ("whole", found.whole))
         }
-        out[category]["reference_batch_mean"] = probes.reference_batch_mean(language, rows)
+        out[category]["reference_batch_mean"] = probes.reference_batch_mean(
+            language, rows, rows=settings.batch
+        )
         columns: dict[str, Any] = {
             "category": [category] * len(rows),
             "subject": [r.subject for r in rows],
@@ -154,7 +211,7 @@ def _intrinsic(
     most = getattr(language.module.config, "max_position_embeddings", None)
     length = min(settings.sequence, most) if isinstance(most, int) else settings.sequence
     out: dict[str, Any] = {"tagger": tagger.name if tagger else None, "sequence": length}
-    for part in ("diffset", "nondiff"):
+    for part in _TEXTS:
         if not folder.has_text(part):
             out[part] = None
             continue
@@ -166,7 +223,7 @@ def _intrinsic(
             cache,
             length=length,
             rows=settings.rows,
-            batch=min(settings.batch, intrinsic.BATCH),
+            batch=_rows(settings, "intrinsic"),
             seed=settings.seed,
             bf16=settings.bf16,
         )
@@ -190,12 +247,24 @@ def _answers(
     for category in CATEGORIES:
         rows = folder.probes(category)
         asked = language
+        facts = folder.probes(category, lighttuning=True) if tuned else []
+        if tuned and not facts:
+            # The model as it is would pass for a light-tuned one.
+            nothing = {**answers.measure([], []), "facts": len(rows)}
+            out[category] = {**nothing, "tuned_on": 0, "note": "nothing to tune on"}
+            continue
         if tuned:
-            facts = folder.probes(category, lighttuning=True)
             asked = lighttuning.tune(
-                language, facts, settings.lighttuning, seed=settings.seed, bf16=settings.bf16
+                language,
+                facts,
+                settings.lighttuning,
+                seed=settings.seed,
+                rows=settings.batch,
+                bf16=settings.bf16,
             )
-        said = answers.generate(asked, [r.prompt for r in rows], bf16=settings.bf16)
+        said = answers.generate(
+            asked, [r.prompt for r in rows], batch=settings.batch, bf16=settings.bf16
+        )
         out[category] = answers.measure(rows, said)
         if tuned:
             out[category]["tuned_on"] = len(facts)
@@ -204,17 +273,45 @@ def _answers(
     return out
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
-    """Numbers that JSON has: an infinite perplexity becomes a text."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return str(value)
-    return value
+def _rows(settings: EvaluateSettings, part: str) -> int:
+    """Rows a forward pass of a part."""
+    return min(settings.batch, intrinsic.BATCH) if part == "intrinsic" else settings.batch
 
 
+def _smaller(settings: EvaluateSettings, part: str) -> str:
+    """What to change when a part does not fit."""
+    rows = _rows(settings, part)
+    if rows == 1:
+        return f"{part} with --batch 1: lower --sequence, or take another --device"
+    return (
+        f"{part} with {rows} rows a forward pass: give twiki evaluate --batch {rows // 2} "
+        f"(EvaluateSettings.batch = {rows // 2}); the figures stay as they are"
+    )
+
+
+@contextlib.contextmanager
+def _memory_errors(what: str) -> Iterator[None]:
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise TrainerError(f"out of GPU memory for {what}") from error
+
+
+def _probes_missing(folder: dataset.Folder, settings: EvaluateSettings) -> None:
+    """Fail before anything is measured where facts are asked for that are not there."""
+    kinds = ["probes"] if {"extrinsic", "generation", "lighttuning"} & {*settings.parts} else []
+    kinds += ["lighttuning"] if "lighttuning" in settings.parts else []
+    _missing(folder, [f"{kind}_{category}" for kind in kinds for category in CATEGORIES])
+
+
+def _missing(folder: dataset.Folder, parts: Sequence[str]) -> None:
+    for part in parts:
+        path = folder.path / f"{part}.parquet"
+        if not path.exists():
+            raise DatasetError(f"{path}: missing; the evaluation needs the part {part!r}")
+
+
+_TEXTS = ("diffset", "nondiff")
 _FACTS = pa.schema(
     [(name, pa.string()) for name in ("category", "subject", "relation", "object")]
     + [(f"{k}_{n}", pa.float64()) for k in ("object", "whole") for n in ("nll", "tokens", "bytes")]

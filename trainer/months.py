@@ -1,10 +1,13 @@
-"""Over the months: what was forgotten, what carried over, what it cost."""
+"""Over the months: what was forgotten, what carried over, what it cost.
+
+The paper has the hours of training in its Table 3; the rest is this report's own.
+"""
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from trainer.collected import NOT_UPDATED, Cell, Collected, Table
+from trainer.collected import Cell, Collected, Table, base
 from trainer.runs import INITIAL
 
 
@@ -18,10 +21,12 @@ def transfer_table(data: Collected) -> Table:
     return Table(
         "table-8",
         "Over the months: forgetting and transfer",
+        "Not a table of the paper. "
         "Mean differences of log perplexity of objects. Forgetting: unchanged facts, last model "
         "against the first of the same method. Backward: changed facts of earlier windows, last "
         "model against the one trained on them (above 0: overwritten). Forward: changed facts "
-        "of a window, the model of the window before against the initial one (below 0: helped).",
+        "of a window, the model of the window before against the Initial of its preset (below 0: "
+        "helped).",
         ("method", "windows", "forgetting", "backward", "forward"),
         tuple(rows),
     )
@@ -40,7 +45,7 @@ def transfer(data: Collected, label: str, trained: Sequence[str]) -> tuple[Cell,
         _minus(log(label, last, w, "changed"), log(label, w, w, "changed")) for w in trained[:-1]
     ]
     forward = [
-        _minus(log(label, before, w, "changed"), log(NOT_UPDATED, INITIAL, w, "changed"))
+        _minus(log(label, before, w, "changed"), log(base(label), INITIAL, w, "changed"))
         for before, w in pairwise(trained)
     ]
     return forgetting, _mean(backward), _mean(forward)
@@ -67,6 +72,7 @@ def cost_table(data: Collected) -> Table:
     return Table(
         "table-9",
         "Costs",
+        "Not a table of the paper. "
         "FLOP by formula, from the weights that pass forward and backward. Seconds of training "
         "alone. MFU: share of the device's peak FLOP/s, where that is known. Memory is the "
         "device's or the process's highest.",
@@ -88,7 +94,10 @@ def cost_table(data: Collected) -> Table:
 
 
 def _minus(one: float | None, other: float | None) -> float | None:
-    return one - other if one is not None and other is not None else None
+    """The difference; None where one is missing, or both are infinite."""
+    if one is None or other is None or (math.isinf(one) and math.isinf(other)):
+        return None
+    return one - other
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

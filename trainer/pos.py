@@ -44,25 +44,44 @@ def spacy_tagger(model: str | None = None) -> Tagger | None:
     Raises:
         TrainerError: ``model`` was asked for and cannot be loaded.
     """
+    folder = _found(model)
+    return _loaded(folder, _name(folder)) if folder else None
+
+
+def tagger_name(model: str | None = None) -> str | None:
+    """The name that :func:`spacy_tagger`'s tagger would have, without loading it.
+
+    Raises:
+        TrainerError: as :func:`spacy_tagger`.
+    """
+    folder = _found(model)
+    return _name(folder) if folder else None
+
+
+def _found(model: str | None) -> Path | None:
     if importlib.util.find_spec("spacy") is None:
         if model:
             raise TrainerError(f"tagger {model}: spaCy is not installed")
         return None
     folder = next(filter(None, map(_folder, [model] if model else MODELS)), None)
-    if folder is None:
-        if model:
-            raise TrainerError(f"tagger {model}: not an installed spaCy model, nor a folder")
-        return None
-    return _loaded(folder)
+    if folder is None and model:
+        raise TrainerError(f"tagger {model}: not an installed spaCy model, nor a folder")
+    return folder
+
+
+def _name(folder: Path) -> str:
+    """Model and spaCy with their versions: either may change the tags."""
+    meta = files.read_json(folder / "meta.json")
+    version = importlib.metadata.version("spacy")
+    return f"spacy-{version} {meta.get('lang')}_{meta.get('name')}-{meta.get('version')}"
 
 
 @functools.cache
-def _loaded(folder: Path) -> Tagger:
+def _loaded(folder: Path, name: str) -> Tagger:
     """Loading takes a second and a study asks for it every time."""
     import spacy  # noqa: PLC0415 - optional
 
     nlp = spacy.load(folder, exclude=["ner", "lemmatizer", "parser", "senter"])
-    meta = nlp.meta
 
     def tag(texts: Sequence[str]) -> list[Spans]:
         out = []
@@ -77,8 +96,6 @@ def _loaded(folder: Path) -> Tagger:
             out.append(spans)
         return out
 
-    version = importlib.metadata.version("spacy")
-    name = f"spacy-{version} {meta['lang']}_{meta['name']}-{meta['version']}"
     return Tagger(name, tag)
 
 

@@ -4,7 +4,7 @@
 it. No date, no path of this machine, no script, no font from elsewhere.
 """
 
-import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -12,21 +12,24 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from trainer import charts, files
+from trainer import charts, files, marks, nonfinite
 from trainer.charts import Series
-from trainer.collected import NOT_UPDATED, Cell, Collected, Table, collect, models
-from trainer.runs import INITIAL, Runs
-from trainer.tables import tables
+from trainer.collected import Cell, Collected, Table, base, collect, models, ratio
+from trainer.runs import Runs
+from trainer.tables import grid, tables
 from twiki.errors import TrainerError
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart with its caption."""
+    """A chart with its caption, and the numbers that it draws."""
 
     id: str
     caption: str
     svg: str
+    columns: tuple[str, ...] = ()
+    """What each value of a row belongs to."""
+    rows: tuple[Series, ...] = ()
 
 
 def render(
@@ -57,12 +60,22 @@ def render(
         f"{len(found)} runs, {len(data.windows)} windows. Lower perplexity is better. "
         "Changed: facts that the window changed; unchanged: facts that it left alone."
     )
-    content = {
+    drawn = figures(data)
+    content: dict[str, Any] = {
         "schema": 1,
         "wiki": wikis[0],
         "windows": list(data.windows),
         "findings": list(findings),
         "tables": [asdict(table) for table in shown],
+        "figures": [
+            {
+                "id": figure.id,
+                "caption": figure.caption,
+                "columns": figure.columns,
+                "rows": [asdict(row) for row in figure.rows],
+            }
+            for figure in drawn
+        ],
         "runs": [
             {
                 "window": run.key.window,
@@ -76,22 +89,21 @@ def render(
             for run in found
         ],
     }
-    drawn = figures(data)
+    plain: dict[str, Any] = nonfinite.to_json(content)
     with files.new_folder(out) as aside:
         page = html(title, summary, shown, drawn, findings)
         (aside / "report.html").write_text(page, encoding="utf-8")
         text = markdown(title, summary, shown, findings)
         (aside / "report.md").write_text(text, encoding="utf-8")
-        files.write_json(aside / "report.json", content)
-    plain: dict[str, Any] = json.loads(json.dumps(content))
+        files.write_json(aside / "report.json", plain)
     return plain
 
 
 def figures(data: Collected) -> list[Figure]:
     """All charts."""
     out = [_relative(data)]
-    for category, number in (("changed", "3"), ("unchanged", "3")):
-        series = [
+    for category in ("changed", "unchanged"):
+        series = tuple(
             Series(
                 label,
                 [
@@ -102,13 +114,13 @@ def figures(data: Collected) -> list[Figure]:
                 [data.at(label, w, "extrinsic", category, "object", "high") for w in data.windows],
             )
             for label in models(data)
-        ]
+        )
         svg = charts.lines(f"{category} facts", "perplexity of objects", data.windows, series)
         caption = (
-            f"Figure {number}, {category} facts: each method's model of a window on that "
-            "window's probes; whiskers are 95 % intervals."
+            f"Figure 3, {category} facts: each method's model of a window on that window's "
+            "probes; whiskers are 95 % intervals. Table 3 over time; not a figure of the paper."
         )
-        out.append(Figure(f"figure-{number}-{category}", caption, svg))
+        out.append(Figure(f"figure-3-{category}", caption, svg, data.windows, series))
     out += _grids(data)
     out.append(_answers(data))
     return out
@@ -120,58 +132,60 @@ def _relative(data: Collected) -> Figure:
     for part in ("diffset", "nondiff"):
         for which in ("proper_nouns", "all"):
             path = ("intrinsic", part, which, "perplexity")
-            values = []
-            for label in data.labels:
-                own = data.at(label, last[0], *path)
-                base = data.at(NOT_UPDATED, last[0], *path)
-                values.append(own / base if own and base else None)
-            if any(values):
+            values = [
+                ratio(data.at(label, last[0], *path), data.at(base(label), last[0], *path))
+                for label in data.labels
+            ]
+            if any(value is not None for value in values):
                 name = f"{part.replace('nondiff', 'non-diffset')}, {which.replace('_', ' ')}"
                 series.append(Series(name, values))
     svg = charts.bars(
         f"Perplexity of text relative to Initial, {last[0]}", "ratio", data.labels, series, line=1.0
     )
     caption = (
-        "Figure 2: below the line the model is better than before the update, above it worse. "
-        "The last window."
+        "Figure 2, as the paper's: relative to the Initial of the same preset. Below the line the "
+        "model is better than before the update, above it worse. The last window."
     )
-    return Figure("figure-2", caption, svg)
+    return Figure("figure-2", caption, svg, data.labels, tuple(series))
 
 
 def _grids(data: Collected) -> list[Figure]:
     """Temporal misalignment: every checkpoint on every window."""
     out = []
     for category in ("changed", "unchanged"):
-        rows, values = [], []
-        for label in models(data):
-            trained = (INITIAL,) if label == NOT_UPDATED else data.windows
-            for window in trained:
-                row = [
-                    data.of(label, window, on, "extrinsic", category, "object", "perplexity")
-                    for on in data.windows
-                ]
-                if any(row):
-                    rows.append(label if label == NOT_UPDATED else f"{label} {window}")
-                    values.append(row)
-        svg = charts.heatmap(f"Every model on every window, {category}", rows, data.windows, values)
+        rows = tuple(
+            Series(label if label in data.initials else f"{label} {trained}", values)
+            for label, trained, values in grid(data, category)
+        )
+        svg = charts.heatmap(
+            f"Every model on every window, {category}",
+            [row.name for row in rows],
+            data.windows,
+            [row.values for row in rows],
+        )
         caption = (
             f"Figure 4, {category} facts: a row is a model, a column the window whose probes it "
             "answers; darker is worse. A model fits the window it was trained on and drifts "
-            "from the others."
+            "from the others. After the paper's temporal misalignment, though not with its "
+            "number; the values stand in the last table."
         )
-        out.append(Figure(f"figure-4-{category}", caption, svg))
+        out.append(Figure(f"figure-4-{category}", caption, svg, data.windows, rows))
     return out
 
 
 def _answers(data: Collected) -> Figure:
     last = data.windows[-1:] or ("",)
     labels = models(data)
-    series = [
+    series = tuple(
         Series(c, [data.at(label, last[0], "lighttuning", c, "f1") for label in labels])
         for c in ("unchanged", "changed")
-    ]
+    )
     svg = charts.bars(f"F1 after light-tuning, {last[0]}", "percent", labels, series, line=None)
-    return Figure("figure-5", "Figure 5: answers after light-tuning, the last window.", svg)
+    caption = (
+        "Figure 5: answers after light-tuning, the last window. Follows the paper's Appendix E; "
+        "the number is this report's own."
+    )
+    return Figure("figure-5", caption, svg, labels, series)
 
 
 def html(
@@ -196,7 +210,7 @@ def html(
         summary=escape(summary),
         contents=" ".join(links),
         findings=f"<h2>Findings</h2><ul>{said}</ul>" if said else "",
-        body="\n".join([charts.HATCHES, *sections]),
+        body="\n".join([marks.HATCHES, *sections]),
     )
 
 
@@ -220,6 +234,8 @@ def shown_cell(cell: Cell) -> str:
     if cell is None:
         return "–"
     if isinstance(cell, float):
+        if not math.isfinite(cell):
+            return charts.short(cell)
         if cell == int(cell) and abs(cell) < 1e9:  # noqa: PLR2004 - larger: FLOP
             return f"{int(cell):,}"
         return f"{cell:,.1f}" if 1000 <= abs(cell) < 1e9 else f"{cell:.4g}"  # noqa: PLR2004

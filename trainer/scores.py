@@ -36,13 +36,13 @@ class Scores:
     def perplexity(self) -> float | None:
         """Exp of nll over tokens, token-weighted; None: no token was scored."""
         total = self.tokens.sum()
-        return _exp(self.nll.sum() / total) if total else None
+        return exp(float(self.nll.sum() / total)) if total else None
 
     @property
     def per_instance(self) -> float | None:
         """Exp of the mean over instances of their own mean nll a token: each counts the same."""
         used = self.tokens > 0
-        return _exp(float((self.nll[used] / self.tokens[used]).mean())) if used.any() else None
+        return exp(float((self.nll[used] / self.tokens[used]).mean())) if used.any() else None
 
     @property
     def bits_per_byte(self) -> float | None:
@@ -56,8 +56,8 @@ class Scores:
             return None
         nll, tokens = _resample((self.nll, self.tokens), samples, seed).T
         logs = nll[tokens > 0] / tokens[tokens > 0]
-        low, high = np.quantile(logs, (0.025, 0.975))
-        return _exp(float(low)), _exp(float(high))
+        low, high = _middle(logs)
+        return exp(low), exp(high)
 
     def summary(self, *, samples: int = 1000, seed: int = 0) -> dict[str, Any]:
         """All figures, as JSON values; null where nothing was scored."""
@@ -89,17 +89,20 @@ def log_ratio(
     columns = (one.nll, one.tokens, other.nll, other.tokens)
     nll, tokens, other_nll, other_tokens = _resample(columns, samples, seed).T
     used = (tokens > 0) & (other_tokens > 0)
-    ratios = nll[used] / tokens[used] - other_nll[used] / other_tokens[used]
-    low, high = np.quantile(ratios, (0.025, 0.975))
-    value = one.nll.sum() / one.tokens.sum() - other.nll.sum() / other.tokens.sum()
-    return float(value), float(low), float(high)
+    with np.errstate(invalid="ignore"):  # two infinite ones have no ratio
+        ratios = nll[used] / tokens[used] - other_nll[used] / other_tokens[used]
+        value = one.nll.sum() / one.tokens.sum() - other.nll.sum() / other.tokens.sum()
+    return float(value), *_middle(ratios)
 
 
 def averages(one: float | None, other: float | None) -> dict[str, float | None]:
     """Arithmetic and geometric mean of two perplexities: the first follows the larger."""
     if one is None or other is None:
         return {"arithmetic": None, "geometric": None}
-    return {"arithmetic": (one + other) / 2, "geometric": math.sqrt(one * other)}
+    product = one * other
+    # Perplexities reach 1e304, their product does not.
+    root = math.sqrt(one) * math.sqrt(other) if math.isinf(product) else math.sqrt(product)
+    return {"arithmetic": one / 2 + other / 2, "geometric": root}
 
 
 @torch.no_grad()
@@ -173,6 +176,11 @@ def rolling(ids: Sequence[int], prefix: int, length: int, stride: int | None = N
     return pieces
 
 
+def exp(value: float) -> float:
+    """Exponential of ``value``; infinite where a float cannot hold it."""
+    return math.inf if value >= 700 else math.exp(value)  # noqa: PLR2004 - where fp64 overflows
+
+
 def _resample(columns: Sequence[Floats], samples: int, seed: int) -> Floats:
     """Sums of each column over instances drawn with replacement, ``(samples, columns)``.
 
@@ -185,5 +193,14 @@ def _resample(columns: Sequence[Floats], samples: int, seed: int) -> Floats:
     return np.array(sums)
 
 
-def _exp(value: float) -> float:
-    return math.exp(value) if value < 700 else math.inf  # noqa: PLR2004 - where fp64 overflows
+def _middle(values: Floats) -> tuple[float, float]:
+    """Where the middle 95 % of values begin and end; infinite ones count, NaN spoils all."""
+    if np.isfinite(values).all():
+        low, high = np.quantile(values, (0.025, 0.975))
+        return float(low), float(high)
+    if np.isnan(values).any():
+        return math.nan, math.nan
+    # Between an infinite value and its neighbour there is nothing to interpolate.
+    low = np.quantile(values, 0.025, method="lower")
+    high = np.quantile(values, 0.975, method="higher")
+    return float(low), float(high)

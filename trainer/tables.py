@@ -1,12 +1,15 @@
 """What a report says of each window, as tables.
 
-The same values make the HTML page, the JSON and the Markdown. Numbers 1 to 3 of the tables
-and 2 of the figures are the paper's; the others follow its sections.
+The same values make the HTML page, the JSON and the Markdown. Tables 1 to 3 and Figure 2 show
+what the paper's of that number show. The other numbers are this report's own, and each note
+says what of the paper it follows: its text perplexities (of which its Figure 2 has the
+relative ones), its temporal misalignment, Appendix D (settings) and Appendix E (answers).
 """
 
 from typing import Any
 
-from trainer.collected import NOT_UPDATED, Cell, Collected, Table, models
+from trainer.charts import short
+from trainer.collected import Cell, Collected, Table, base, models, ratio
 from trainer.months import cost_table, transfer_table
 from trainer.runs import INITIAL
 
@@ -23,7 +26,20 @@ def tables(data: Collected) -> list[Table]:
         _variants(data),
         transfer_table(data),
         cost_table(data),
+        _misalignment(data),
     ]
+
+
+def grid(data: Collected, category: str) -> list[tuple[str, str, list[float | None]]]:
+    """Every model on every window: label, window it was trained on, perplexity by window."""
+    out = []
+    for label in models(data):
+        for trained in (INITIAL,) if label in data.initials else data.windows:
+            at = ("extrinsic", category, "object", "perplexity")
+            row = [data.of(label, trained, on, *at) for on in data.windows]
+            if any(value is not None for value in row):
+                out.append((label, trained, row))
+    return out
 
 
 def _text(data: Collected) -> Table:
@@ -41,6 +57,7 @@ def _text(data: Collected) -> Table:
     return Table(
         "table-1",
         "Table 1: training text",
+        "As the paper's Table 1. "
         "Articles and tokens of each text, in the model's own tokens with one token between "
         "articles.",
         ("window", "text", "articles", "tokens"),
@@ -59,6 +76,7 @@ def _probes(data: Collected) -> Table:
     return Table(
         "table-2",
         "Table 2: probes",
+        "As the last step of the paper's Table 2. "
         "Facts that passed alignment and quality control; each step is in the dataset's card.",
         ("window", "unchanged", "changed"),
         tuple(rows),
@@ -97,7 +115,8 @@ def _perplexity(data: Collected) -> Table:
     return Table(
         "table-3",
         "Table 3: perplexity of facts (object)",
-        "How surprised a model is by the object, given subject and relation: exp of the mean "
+        "As the paper's Table 3, which scores the whole fact; Table 7 has that too. How surprised "
+        "a model is by the object, given subject and relation: exp of the mean "
         "over all object tokens; lower is better. The probe begins with the model's begin "
         "token, so every token is scored. Each method's model of a window on that window's "
         "probes; in brackets 95 % bootstrap intervals over facts. The arithmetic average "
@@ -128,7 +147,7 @@ def _intrinsic(data: Collected) -> Table:
                 for which in ("all", "proper_nouns")
             ]
             relative = [
-                _ratio(f, data.at(NOT_UPDATED, window, "intrinsic", part, which, "perplexity"))
+                ratio(f, data.at(base(label), window, "intrinsic", part, which, "perplexity"))
                 for f, (part, which) in zip(figures, _PARTS, strict=True)
             ]
             if any(f is not None for f in figures):
@@ -136,9 +155,9 @@ def _intrinsic(data: Collected) -> Table:
     return Table(
         "table-4",
         "Table 4: perplexity of text",
-        "On text that the window brought (diffset) and left alone (non-diffset): all tokens, "
-        "and those of proper nouns as tagged by spaCy. Relative: divided by the initial "
-        "model's.",
+        "The values behind Figure 2; not a table of the paper. On text that the window brought "
+        "(diffset) and left alone (non-diffset): all tokens, and those of proper nouns as tagged "
+        "by spaCy. Relative: divided by those of the Initial of the same preset.",
         ("window", "method", *_TEXT_COLUMNS, *(f"relative {c}" for c in _TEXT_COLUMNS)),
         tuple(rows),
     )
@@ -160,9 +179,11 @@ def _answers(data: Collected) -> Table:
     return Table(
         "table-5",
         "Table 5: answers",
+        "Follows the paper's Appendix E. "
         "Greedy answers after subject and relation, in percent, against the best of the right "
-        "answers. Light-tuned: after a short training on other facts of the same dataset. Both "
-        "are measured when asked for: twiki train --parts all.",
+        "answers. Light-tuned: after a short training on other facts of the same dataset; empty "
+        "where there was nothing to tune on. Both are measured when asked for: twiki train "
+        "--parts all.",
         (
             "window",
             "method",
@@ -199,6 +220,7 @@ def _settings(data: Collected) -> Table:
     return Table(
         "table-6",
         "Table 6: settings",
+        "Follows the paper's Appendix D. "
         "Preset paper is what the paper's text says, recommended what works. All settings of "
         "each run, with versions and hashes, stand in its run.json.",
         (
@@ -235,6 +257,7 @@ def _variants(data: Collected) -> Table:
     return Table(
         "table-7",
         "Table 7: the same facts, scored in other ways",
+        "Not a table of the paper. "
         "Per fact: every fact counts the same, whatever its length. Whole: subject and relation "
         "are scored too, as in the paper. Bits per byte compare models with different "
         "tokenizers. Reference: what the paper's published code would print; it depends on the "
@@ -253,11 +276,25 @@ def _variants(data: Collected) -> Table:
     )
 
 
-def _spent(data: Collected, label: str, window: str) -> dict[str, Any]:
-    trained = INITIAL if label == NOT_UPDATED else window
-    found = [
-        r for r in data.runs if r.key.window == trained and label in (r.key.label, NOT_UPDATED)
+def _misalignment(data: Collected) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (category, label, trained, *values)
+        for category in ("changed", "unchanged")
+        for label, trained, values in grid(data, category)
     ]
+    return Table(
+        "table-10",
+        "Every model on every window",
+        "The values behind Figure 4; not a table of the paper, whose temporal misalignment it "
+        "follows. Perplexity of objects; a column is the window whose probes are asked.",
+        ("facts", "method", "trained on", *data.windows),
+        tuple(rows),
+    )
+
+
+def _spent(data: Collected, label: str, window: str) -> dict[str, Any]:
+    trained = INITIAL if label in data.initials else window
+    found = [r for r in data.runs if (r.key.window, r.key.label) == (trained, label)]
     return dict(found[-1].record["costs"]) if found else {}
 
 
@@ -273,9 +310,4 @@ _TEXT_COLUMNS = (
 def _interval(low: float | None, high: float | None) -> str | None:
     if low is None or high is None:
         return None
-    shown = (f"{v:,.0f}" if v >= 1000 else f"{v:.3g}" for v in (low, high))  # noqa: PLR2004 - as in charts
-    return " to ".join(shown)
-
-
-def _ratio(one: float | None, other: float | None) -> float | None:
-    return one / other if one is not None and other else None
+    return f"{short(low)} to {short(high)}"
