@@ -24,17 +24,21 @@ def sha256_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_json(path: Path, data: object) -> None:
-    """Write ``data`` as JSON, atomically and durably."""
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` in UTF-8, atomically and durably."""
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = path.with_name(path.name + ".tmp")
     with aside.open("w", encoding="utf-8") as file:
-        json.dump(data, file, indent=1, sort_keys=True, ensure_ascii=False)
-        file.write("\n")
+        file.write(text)
         file.flush()
         os.fsync(file.fileno())
     aside.replace(path)
     _sync_folder(path.parent)
+
+
+def write_json(path: Path, data: object) -> None:
+    """Write ``data`` as JSON, atomically and durably."""
+    write_text(path, json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -4,12 +4,14 @@ import importlib
 import json
 import math
 import os
+import secrets
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
+from trainer import files
 from twiki.errors import TrainerError
 
 
@@ -51,7 +53,6 @@ class JsonLines:
 
     def __init__(self, path: Path, first_step: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        kept = []
         if path.exists():
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
             kept = [
@@ -59,8 +60,9 @@ class JsonLines:
                 for line in lines
                 if line.endswith("\n") and json.loads(line)["step"] < first_step
             ]
-        self._file = path.open("w", encoding="utf-8")
-        self._file.writelines(kept)
+            # Aside and renamed: a kill must not lose the lines that are kept.
+            files.write_text(path, "".join(kept))
+        self._file = path.open("a", encoding="utf-8")
 
     def write(self, report: StepReport) -> None:
         """Append a line."""
@@ -78,14 +80,14 @@ class JsonLines:
 
 
 class TensorBoard:
-    """Scalars for TensorBoard."""
+    """Scalars for TensorBoard; a resumed run hides those from its first step on."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, first_step: int) -> None:
         try:
             from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
         except ImportError as error:
             raise TrainerError("sink tensorboard: pip install 'twiki[sinks]'") from error
-        self._writer: Any = SummaryWriter(str(folder))
+        self._writer: Any = SummaryWriter(str(folder), purge_step=first_step)
 
     def write(self, report: StepReport) -> None:
         """Add the scalars."""
@@ -98,7 +100,11 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A W&B run, kept below ``folder`` and sent nowhere unless ``WANDB_MODE`` is ``online``."""
+    """A W&B run, kept below ``folder`` and sent nowhere unless ``WANDB_MODE`` is ``online``.
+
+    Its name stands in ``wandb.json``, so that a resumed run goes on in it. W&B leaves out steps
+    that it has, and the resumed run's are the same.
+    """
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         try:
@@ -106,7 +112,17 @@ class WeightsAndBiases:
         except ImportError as error:
             raise TrainerError("sink wandb: pip install 'twiki[sinks]'") from error
         mode = os.environ.get("WANDB_MODE", "offline")
-        self._run: Any = wandb.init(project="twiki", dir=str(folder), config=config, mode=mode)
+        known = folder / "wandb.json"
+        if not known.exists():
+            files.write_json(known, {"id": secrets.token_hex(8)})
+        self._run: Any = wandb.init(
+            project="twiki",
+            dir=str(folder),
+            config=config,
+            mode=mode,
+            id=files.read_json(known)["id"],
+            resume="allow",
+        )
 
     def write(self, report: StepReport) -> None:
         """Log the step."""
@@ -152,7 +168,7 @@ def open_sinks(
     sinks: list[Sink] = []
     for name in names:
         if name == "tensorboard":
-            sinks.append(TensorBoard(out / "tensorboard"))
+            sinks.append(TensorBoard(out / "tensorboard", first_step))
         elif name == "wandb":
             sinks.append(WeightsAndBiases(out, config))
         else:
