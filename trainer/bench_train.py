@@ -1,9 +1,9 @@
 """``twiki bench train``: tokens a second, MFU and memory, beside the Hugging Face Trainer.
 
 Both train the same random model on the same random rows in the same precision, in one run and
-one process, one after the other; compilation and the first steps are not timed. On a GPU the
-model is GPT-2 Large at 512 tokens, on a CPU a small one. Needs torch, transformers, peft,
-numpy and, for the peer, accelerate.
+one process, one after the other, each with a peak memory of its own; compilation and the first
+steps are not timed. On a GPU the model is GPT-2 Large at 512 tokens, on a CPU a small one. Needs
+torch, transformers, peft, numpy and, for the peer, accelerate.
 """
 
 import importlib.util
@@ -126,6 +126,7 @@ def run(
     figures: list[dict[str, Any]] = []
     say("Hugging Face Trainer")
     peer = huggingface(work, on, steps) if importlib.util.find_spec("accelerate") else None
+    beside = peer or {}
     whole = 0.0
     large = gpu and work.name == "gpt2-large-config"
     for name in chosen:
@@ -136,18 +137,23 @@ def run(
         whole = found["flops_per_token"] if full else whole
         # A method that computes less must be as much faster.
         budget = BUDGET * whole / found["flops_per_token"] if large and whole else None
+        other = beside if full else {}
         figures += [
-            _figure(f"{name} tokens/s", rate, "tokens/s", budget, peer if full else None),
+            _figure(f"{name} tokens/s", rate, "tokens/s", budget, other.get("tokens_per_second")),
             _figure(f"{name} floor by FLOPs", found["floor"], "tokens/s"),
-            _figure(f"{name} MFU", found["mfu"], "share of peak"),
+            _figure(f"{name} MFU", found["mfu"], "share of peak", peer=other.get("mfu")),
             _figure(f"{name} FLOP a token", found["flops_per_token"] / 1e9, "GFLOP"),
-            _figure(f"{name} peak memory", found["memory_bytes"] / 2**30, "GiB"),
+            _figure(
+                f"{name} peak memory",
+                found["memory_bytes"] / 2**30,
+                "GiB",
+                peer=other["memory_bytes"] / 2**30 if other else None,
+            ),
         ]
-        if full and peer:
-            ratio = _figure(
-                "ours over HF Trainer", rate / peer, "ratio", PEER_BUDGET if gpu else None
-            )
-            figures.append(ratio)
+        if other:
+            ratio = rate / other["tokens_per_second"]
+            limit = PEER_BUDGET if gpu else None
+            figures.append(_figure("ours over HF Trainer", ratio, "ratio", limit))
     machine = {
         "device": device.name_of(on),
         "threads": torch.get_num_threads(),
@@ -171,13 +177,12 @@ def ours(work: Workload, name: str, on: str, steps: int) -> dict[str, Any]:
             "schedule": "constant",
         },
     )
+    device.begin_peak(on)
     total = work.warmup + steps
     method = methods.method(name)
     module = method.prepare(work.model(), Plan(settings, total)).to(on).train()
     optimizer = make_optimizer(settings, module, on)
     shape = cost.shape_of(module)
-    if on.startswith("cuda"):
-        torch.cuda.reset_peak_memory_stats(on)
     with _rows(work) as tokens:
         mixture = Mixture(tokens, (), ratio=0.0, seed=0)
         me = World(device=on)
@@ -188,7 +193,11 @@ def ours(work: Workload, name: str, on: str, steps: int) -> dict[str, Any]:
         for report in loop.train(train.Progress()):
             if report.step >= work.warmup:
                 timed += work.batch * work.sequence / report.tokens_per_second
-    rate = steps * work.batch * work.sequence / timed
+    return _measured(shape, work, on, steps * work.batch * work.sequence / timed)
+
+
+def _measured(shape: cost.Shape, work: Workload, on: str, rate: float) -> dict[str, Any]:
+    """The figures of a training at ``rate`` tokens a second that has just ended."""
     flops = cost.flops_per_token(shape, work.sequence)
     peak = cost.device_peak(on)
     return {
@@ -200,8 +209,8 @@ def ours(work: Workload, name: str, on: str, steps: int) -> dict[str, Any]:
     }
 
 
-def huggingface(work: Workload, on: str, steps: int) -> float:
-    """Tokens a second of the Hugging Face Trainer on the same model, rows and precision."""
+def huggingface(work: Workload, on: str, steps: int) -> dict[str, Any]:
+    """The same of the Hugging Face Trainer on the same model, rows and precision."""
     from transformers import Trainer, TrainerCallback, TrainingArguments  # noqa: PLC0415 - the peer
 
     class Clock(TrainerCallback):
@@ -215,8 +224,10 @@ def huggingface(work: Workload, on: str, steps: int) -> float:
                 self.began = time.perf_counter()
             self.ended = time.perf_counter()
 
+    device.begin_peak(on)
     gpu = on.startswith("cuda")
-    clock = Clock()
+    clock, module = Clock(), work.model()
+    shape = cost.shape_of(module)
     with _rows(work) as tokens, tempfile.TemporaryDirectory() as folder:
         rows = [
             {"input_ids": ids, "labels": ids}
@@ -238,11 +249,12 @@ def huggingface(work: Workload, on: str, steps: int) -> float:
             disable_tqdm=True,
             use_cpu=not gpu,
         )
-        trainer = Trainer(model=work.model(), args=arguments, train_dataset=rows, callbacks=[clock])
+        trainer = Trainer(model=module, args=arguments, train_dataset=rows, callbacks=[clock])
         # What it prints is for people; standard output may be a program's.
         with redirect_stdout(sys.stderr):
             trainer.train()
-    return steps * work.batch * work.sequence / (clock.ended - clock.began)
+    rate = steps * work.batch * work.sequence / (clock.ended - clock.began)
+    return _measured(shape, work, on, rate)
 
 
 @contextmanager
@@ -276,6 +288,6 @@ def _figure(
         "unit": unit,
         "budget": budget,
         "met": met,
-        "peer": None if peer is None else round(peer, 1),
+        "peer": None if peer is None else round(peer, 4),
         "ratio": round(value / peer, 4) if peer and value else None,
     }

@@ -1,13 +1,16 @@
 """Benchmarks and claims: their arithmetic, on small inputs."""
 
 import dataclasses
+import json
 import math
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
-from trainer import bench_study, bench_train, claims, study_world
+from trainer import bench_study, bench_train, claims, device, study_world, threads
 from trainer.claims import Claim
+from twiki import cli
 from twiki.errors import UsageError
 
 TINY = bench_train.Workload(
@@ -41,17 +44,78 @@ def test_a_method_that_computes_less_must_be_as_much_faster(monkeypatch):
     flops = {"diff": 4.774e9, "lora": 3.23e9, "kadapter": 1.96e9}
     monkeypatch.setattr(bench_train.device, "pick", lambda _on: "cuda:0")
     monkeypatch.setattr(bench_train.device, "name_of", lambda _on: "NVIDIA H200")
-    monkeypatch.setattr(bench_train, "huggingface", lambda *_: 60_000.0)
+    peer = {"tokens_per_second": 60_000.0, "mfu": 0.3, "memory_bytes": 3 * 2**30}
+    monkeypatch.setattr(bench_train, "huggingface", lambda *_: peer)
 
     def ours(_work, name, *_):
         found = {"tokens_per_second": 150_000.0, "flops_per_token": flops[name]}
-        return {**found, "mfu": 0.5, "floor": 1e6, "memory_bytes": 1}
+        return {**found, "mfu": 0.5, "floor": 1e6, "memory_bytes": 2**31}
 
     monkeypatch.setattr(bench_train, "ours", ours)
     by = {f["figure"]: f for f in bench_train.run()["figures"]}
     budgets = [by[f"{name} tokens/s"]["budget"] for name in flops]
     assert budgets == pytest.approx([90_000, 133_022, 219_214], rel=1e-4)
     assert [by[f"{name} tokens/s"]["met"] for name in flops] == [True, True, False]
+    # The peer trains every weight, as diff does: it stands beside that alone.
+    for figure, value, other in (
+        ("tokens/s", 150_000, 60_000),
+        ("MFU", 0.5, 0.3),
+        ("peak memory", 2.0, 3.0),
+    ):
+        own = by[f"diff {figure}"]
+        assert (own["value"], own["peer"]) == (value, other)
+        assert own["ratio"] == pytest.approx(value / other, rel=1e-3)
+        assert by[f"lora {figure}"]["peer"] is None
+    assert (by["ours over HF Trainer"]["value"], by["ours over HF Trainer"]["met"]) == (2.5, True)
+
+
+def test_the_peer_has_every_figure_that_ours_has(monkeypatch):
+    pytest.importorskip("accelerate", reason="the Hugging Face Trainer needs accelerate")
+    monkeypatch.setattr(bench_train.cost, "device_peak", lambda _on: 1e12)
+    own, peer = bench_train.ours(TINY, "diff", "cpu", 1), bench_train.huggingface(TINY, "cpu", 1)
+    assert own.keys() == peer.keys()
+    assert own["flops_per_token"] == peer["flops_per_token"]
+    for found in (own, peer):
+        expected = found["tokens_per_second"] * found["flops_per_token"] / 1e12
+        assert found["mfu"] == pytest.approx(expected)
+        assert found["memory_bytes"] > 0
+
+
+@pytest.mark.skipif(not device._RESET.exists(), reason="the kernel cannot reset a process's peak")
+@pytest.mark.parametrize("side", ["ours", "huggingface"])
+def test_neither_sides_peak_holds_what_came_before_it(side):
+    pytest.importorskip("accelerate", reason="the Hugging Face Trainer needs accelerate")
+    torch.ones(2**27)  # half a GiB
+    before = device.peak_memory("cpu")
+    if side == "ours":
+        found = bench_train.ours(TINY, "diff", "cpu", 1)
+    else:
+        found = bench_train.huggingface(TINY, "cpu", 1)
+    assert found["memory_bytes"] < before - 2**28
+
+
+def test_the_command_prints_one_json_object_with_the_peer_beside_ours(monkeypatch):
+    pytest.importorskip("accelerate", reason="the Hugging Face Trainer needs accelerate")
+    monkeypatch.setitem(bench_train.WORKLOADS, "tiny", TINY)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for name, value in threads.PASSIVE.items():
+        monkeypatch.setenv(name, value)
+    words = ["bench", "train", "--model", "tiny", "--tokens", "128"]
+    answer = CliRunner().invoke(cli.build(), words, catch_exceptions=False)
+    assert answer.exit_code == 0
+    found = json.loads(answer.stdout)
+    assert (found["bench"], set(found)) == ("train", {"bench", "machine", "figures"})
+    by = {f["figure"]: f for f in found["figures"]}
+    names = [f"{m} {what}" for m in bench_train.METHODS for what in ("tokens/s", "peak memory")]
+    assert set(names) < set(by)
+    for name in ("diff tokens/s", "diff peak memory"):
+        own = by[name]
+        assert own["value"] > 0
+        assert own["peer"] > 0
+        assert own["ratio"] == pytest.approx(own["value"] / own["peer"], rel=1e-2)
+    # What only a GPU has is left out, not null.
+    assert not any("MFU" in name or "floor" in name for name in by)
+    assert "diff tokens/s" in answer.stderr
 
 
 def test_an_unknown_workload_is_wrong_use():
