@@ -1,10 +1,29 @@
 """What a run needs of its model and settings together, asked before anything is trained."""
 
-from torch import nn
+from pathlib import Path
 
+import torch
+from torch import Tensor, nn
+
+from trainer import methods, model
 from trainer.config import TrainSettings
+from trainer.data import document_mask
 from trainer.methods.kadapter import KAdapter, KAdapterLM
 from twiki.errors import ConfigError, TrainerError
+
+PROBE = 4
+"""Tokens of a document that tries a model's masks out."""
+
+_MASK_ERRORS = (
+    AssertionError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What models raise on a mask of a shape that they do not know."""
 
 
 def length(settings: TrainSettings, most: int | None) -> None:
@@ -17,12 +36,24 @@ def length(settings: TrainSettings, most: int | None) -> None:
         raise ConfigError(f"sequence {settings.sequence}: the model has {most} positions")
 
 
+def shapes(settings: TrainSettings, source: Path | str) -> None:
+    """Check that settings fit the shape of a model, of which no weight is read.
+
+    Raises:
+        ConfigError: rows longer than the model reads, or a value that fits no model.
+        TrainerError: there is no model, or it has no such layers.
+    """
+    length(settings, model.positions(source))
+    methods.method(settings.method).check(model.outline(source), settings)
+
+
 def fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None:
     """Check that model, settings and text go together; ``old``: there is text to review.
 
     Raises:
-        ConfigError: rows longer than the model reads.
-        TrainerError: nothing to review, or adapters that the method would lose.
+        ConfigError: rows longer than the model reads, or a value that fits no model.
+        TrainerError: nothing to review, adapters that the method would lose, no such layers,
+            or documents in a row that the model does not keep apart.
     """
     length(settings, getattr(module.config, "max_position_embeddings", None))
     if settings.review.ratio and not old:
@@ -33,3 +64,40 @@ def fit(settings: TrainSettings, module: nn.Module, *, old: bool) -> None:
             f"{settings.method}: the start model has adapters, on which {KAdapter.name} alone "
             "can train; give a plain model"
         )
+    methods.method(settings.method).check(module, settings)
+    if settings.mask == "document" and not separates(module):
+        kind = getattr(module.config, "model_type", type(module).__name__)
+        raise TrainerError(
+            f"mask=document: this kind of model ({kind}) does not keep the documents of a row "
+            "apart; set mask=none, with which each sees those before it in its row"
+        )
+
+
+def separates(module: nn.Module) -> bool:
+    """Whether packed documents answer as they do alone, and see nothing of each other.
+
+    Tried with a few tokens: not every kind of model takes a mask that says which token sees
+    which, and some mix neighbours in other ways than attention.
+    """
+    embedding: nn.Module = module.get_input_embeddings()  # type: ignore[operator] # HF
+    weight: Tensor = embedding.weight  # type: ignore[assignment] # HF
+    tokens = torch.arange(3 * PROBE, device=weight.device) % len(weight)
+    first, other, last = tokens.view(3, PROBE)
+    rows = torch.stack([torch.cat([first, last]), torch.cat([other, last])])
+    places = torch.arange(2 * PROBE, device=weight.device).expand_as(rows)
+    mask, positions = document_mask(places // PROBE), places % PROBE
+    was_training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            alone = model.forward(module, last[None])[0]
+            try:
+                packed = model.forward(module, rows, mask=mask, positions=positions)[:, PROBE:]
+            except _MASK_ERRORS:
+                return False
+    finally:
+        module.train(was_training)
+    size = float(alone.abs().max())
+    leak, change = (float((packed[0] - x).abs().max()) for x in (packed[1], alone))
+    # Rows of one shape are summed alike, whatever stands before; alone, in another order.
+    return leak <= 1e-5 * size and change <= 1e-4 * size

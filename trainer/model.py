@@ -58,7 +58,7 @@ def forward(
     """
     more: dict[str, Tensor] = {}
     if mask is not None:
-        more["attention_mask"] = mask
+        more["attention_mask"] = _added(mask) if _adds_masks(module, mask) else mask
     if positions is not None:
         more["position_ids"] = positions
     logits: Tensor = module(input_ids=ids, use_cache=False, **more).logits
@@ -127,8 +127,8 @@ def load(source: Path | str, *, device: str = "cpu") -> LanguageModel:
     return LanguageModel(module.to(device).eval(), words, str(source))
 
 
-def positions(source: Path | str) -> int | None:
-    """Tokens that a model reads at most, from its configuration alone; None: it names no limit.
+def configuration(source: Path | str) -> Any:  # noqa: ANN401 - transformers ships no types
+    """The configuration of a model, of its base where it has adapters; no weights are read.
 
     Raises:
         TrainerError: there is no model.
@@ -136,13 +136,36 @@ def positions(source: Path | str) -> int | None:
     folder = Path(source)
     if (folder / ADAPTER_FILE).exists():
         base = str(files.read_json(folder / ADAPTER_FILE)["base"])
-        return positions((folder / base).resolve() if (folder / base).exists() else base)
+        return configuration((folder / base).resolve() if (folder / base).exists() else base)
     try:
-        config = AutoConfig.from_pretrained(str(source), local_files_only=folder.exists())
+        return AutoConfig.from_pretrained(str(source), local_files_only=folder.exists())
     except (OSError, ValueError, KeyError) as error:
         raise TrainerError(f"{source}: no model's configuration can be read: {error}") from error
-    found = getattr(config, "max_position_embeddings", None)
+
+
+def positions(source: Path | str) -> int | None:
+    """Tokens that a model reads at most, from its configuration alone; None: it names no limit.
+
+    Raises:
+        TrainerError: there is no model.
+    """
+    found = getattr(configuration(source).get_text_config(), "max_position_embeddings", None)
     return found if isinstance(found, int) else None
+
+
+def outline(source: Path | str) -> nn.Module:
+    """A model of a source's shape without weights (on torch's ``meta`` device).
+
+    Raises:
+        TrainerError: there is no causal language model.
+    """
+    config = configuration(source)
+    try:
+        with torch.device("meta"):
+            module: nn.Module = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call] # HF
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise TrainerError(f"{source}: no causal language model can be made: {error}") from error
+    return module
 
 
 def load_plain(source: Path | str) -> nn.Module:
@@ -151,13 +174,25 @@ def load_plain(source: Path | str) -> nn.Module:
     Raises:
         TrainerError: there is none in this folder.
     """
-    local = Path(source).exists()
+    # torch's kernel knows no cap on the scores (Gemma 2) and would leave it out.
+    capped = getattr(configuration(source).get_text_config(), "attn_logit_softcapping", None)
     try:
-        module: nn.Module = AutoModelForCausalLM.from_pretrained(
-            str(source), dtype=torch.float32, attn_implementation="sdpa", local_files_only=local
-        )
+        try:
+            return _pretrained(source, "eager" if capped else "sdpa")
+        except ValueError:
+            # Not every kind of model has been written for the kernel.
+            return _pretrained(source, "eager")
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise TrainerError(f"{source}: no causal language model can be loaded: {error}") from error
+
+
+def _pretrained(source: Path | str, attention: str) -> nn.Module:
+    module: nn.Module = AutoModelForCausalLM.from_pretrained(
+        str(source),
+        dtype=torch.float32,
+        attn_implementation=attention,
+        local_files_only=Path(source).exists(),
+    )
     return module
 
 
@@ -192,3 +227,16 @@ def weights_digest(source: Path | str) -> str:
 def weights(source: Path | str) -> dict[str, Tensor]:
     """Parameters of a model by name, tied ones once."""
     return {name: p.detach() for name, p in load(source).module.named_parameters()}
+
+
+def _adds_masks(module: nn.Module, mask: Tensor) -> bool:
+    """Whether a model would add a boolean mask to its scores: torch's kernel alone reads one."""
+    inner = module.module if isinstance(module, nn.parallel.DistributedDataParallel) else module
+    kernel = getattr(inner.config, "_attn_implementation", None)
+    return mask.dtype == torch.bool and kernel != "sdpa"
+
+
+def _added(mask: Tensor) -> Tensor:
+    """What added to scores leaves those where the mask is true."""
+    least = torch.finfo(torch.float32).min
+    return torch.zeros_like(mask, dtype=torch.float32).masked_fill(~mask, least)

@@ -1,5 +1,7 @@
 """What a method makes of a whole run: that the loop calls it, and what lies in the folder."""
 
+import itertools
+
 import pytest
 import torch
 from small_runs import settings, weights
@@ -90,6 +92,35 @@ def test_an_adapter_is_added_once_and_its_base_stays(tmp_path, tiny_model, septe
     assert model.weights_digest(tiny_model) == before
     assert weights(tmp_path / "1").keys() == weights(tmp_path / "2").keys()
     assert not same(weights(tmp_path / "1"), weights(tmp_path / "2"))
+
+
+@pytest.mark.parametrize("folder", ["tiny_model", "llama_model"])
+def test_an_embedding_that_ever_trained_stays_with_its_adapter(
+    tmp_path, september, october, folder, request
+):
+    # It trains in the first and the last of four months; each goes on from what was there.
+    before = start = request.getfixturevalue(folder)
+    embeddings, names = [model.load(start).module.get_input_embeddings().weight], []
+    for month, trains in enumerate([True, False, False, True]):
+        chosen = settings("kadapter", **CONSTANT, **{"kadapter.train_embeddings": trains})
+        text = (september, october)[month % 2]
+        train.run(chosen, Inputs(start, text), tmp_path / str(month))
+        start = tmp_path / str(month) / "model"
+        module = model.load(start).module
+        embeddings.append(module.get_input_embeddings().weight)
+        names.append(weights(tmp_path / str(month)).keys())
+    moved = [not torch.equal(*pair) for pair in itertools.pairwise(embeddings)]
+    assert moved == [True, False, False, True]
+    base = model.load(before).module
+    tied = base.get_input_embeddings().weight is base.get_output_embeddings().weight
+    saved = {n for n in names[0] if n.startswith("base.")}
+    assert len(saved) == (1 if tied else 2)
+    assert all(other == names[0] for other in names)
+
+
+def test_an_embedding_that_never_trained_is_the_bases(tmp_path, tiny_model, september):
+    train.run(settings("kadapter", steps=2), Inputs(tiny_model, september), tmp_path / "o")
+    assert not [n for n in weights(tmp_path / "o") if n.startswith("base.")]
 
 
 def test_replay_reads_a_little_old_text_under_a_rate_that_is_warmed_anew(

@@ -7,11 +7,12 @@ Two blocks of the model's own kind read hidden states 1 and 11 (0 is the embeddi
 Only the blocks and the norm train; with GPT-2 Large that is 39,357,440 parameters. The
 paper's 103M are these plus the 64,335,360 of the tied embedding, which its code trained by
 resizing it after freezing; ``kadapter.train_embeddings`` does that on purpose. The norm's
-gain starts at zero, so step 0 equals the base exactly; since a gain grows by at most the
-learning rate a step, scale * lr * steps should reach 1 (``recommended`` computes it). The
-blocks are added once and carried over the months.
+gain starts where its output is zero, so step 0 equals the base exactly; since a gain grows by
+at most the learning rate a step, scale * lr * steps should reach 1 (``recommended`` computes
+it). The blocks are added once and carried over the months.
 
-A saved folder holds the adapter and a reference to its base; to use it elsewhere, copy both.
+A saved folder holds the adapter, an embedding that ever trained beside it, and a reference to
+its base; to use it elsewhere, copy both.
 """
 
 import copy
@@ -25,7 +26,8 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import CausalLMOutput
 
 from trainer import files
-from trainer.config import KAdapterSettings, Preset
+from trainer.config import KAdapterSettings, Preset, TrainSettings
+from trainer.methods.layout import decoder, last_norm, trunk, zero_at_first
 from trainer.methods.protocol import PAPER, RECOMMENDED, EveryParameter, Plan
 from trainer.model import ADAPTER_FILE, load_plain, weights_digest
 from twiki.errors import TrainerError
@@ -47,14 +49,10 @@ class KAdapterLM(nn.Module):
         self.layers = layers
         self.scale = scale
         self.source = str(base.config.name_or_path)  # type: ignore[union-attr] # HF
-        depth = len(_decoder(base))
-        if not layers or not all(0 <= i < depth for i in layers):
-            raise TrainerError(f"kadapter.layers {layers}: the model has hidden states 0..{depth}")
-        norm = next(m for m in reversed(list(_body(base).children())) if _is_norm(m))
-        self.blocks = nn.ModuleList(self._fresh(_decoder(base)[i]) for i in layers)
-        self.norm = copy.deepcopy(norm)
-        for parameter in self.norm.parameters():
-            nn.init.zeros_(parameter)
+        self.own: frozenset[str] = frozenset()
+        norm, width = _place(base, layers)
+        self.blocks = nn.ModuleList(self._fresh(decoder(base)[i]) for i in layers)
+        self.norm = zero_at_first(norm, width)
 
     @property
     def config(self) -> Any:  # noqa: ANN401 - HF
@@ -81,29 +79,46 @@ class KAdapterLM(nn.Module):
 
             return hook
 
+        def add(_module: nn.Module, _args: tuple[Any, ...], output: Any) -> Any:  # noqa: ANN401 - HF's
+            last: Tensor = output.last_hidden_state
+            output.last_hidden_state = last + self.scale * self.norm(self._adapted(seen))
+            return output
+
         # hidden state i is what block i reads; its other arguments (mask, positions) are what
-        # an adapter block of the same kind needs.
+        # an adapter block of the same kind needs. What the base does after its last norm (a
+        # head, in some kinds a cap on the logits) it does to the sum.
+        blocks = decoder(self.base)
         handles = [
-            _decoder(self.base)[i].register_forward_pre_hook(keep(i), with_kwargs=True)
+            blocks[i].register_forward_pre_hook(keep(i), with_kwargs=True)
             for i in sorted(set(self.layers))
         ]
+        handles.append(trunk(self.base).register_forward_hook(add))
         try:
-            with torch.set_grad_enabled(torch.is_grad_enabled() and self._base_trains()):
-                last = _body(self.base)(input_ids=input_ids, use_cache=False, **more)
-                last = last.last_hidden_state
+            logits = self.base(input_ids=input_ids, use_cache=False, **more).logits
         finally:
             for handle in handles:
                 handle.remove()
-        state: Tensor | None = None
+        return CausalLMOutput(logits=logits)
+
+    def _adapted(self, seen: dict[int, tuple[tuple[Any, ...], dict[str, Any]]]) -> Tensor:
+        """What the last adapter block gives, of the arguments that the base's blocks got."""
+        states: list[Tensor] = []
         for index, block in zip(self.layers, self.blocks, strict=True):
             args, kwargs = seen[index]
             given = args[0] if args else kwargs["hidden_states"]
-            state = given if state is None else given + state
+            state = given + states[-1] if states else given
             rest = {k: v for k, v in kwargs.items() if k != "hidden_states"}
             answer = block(state, *args[1:], **rest)
-            state = answer[0] if isinstance(answer, tuple) else answer
-        hidden = last + self.scale * self.norm(state)
-        return CausalLMOutput(logits=self.get_output_embeddings()(hidden))
+            states.append(answer[0] if isinstance(answer, tuple) else answer)
+        return states[-1]
+
+    def train_embeddings(self) -> None:
+        """Let embedding and head train; from then on they are saved with the adapter."""
+        parts = (self.get_input_embeddings(), self.get_output_embeddings())
+        weights = {id(p): p for part in parts for p in part.parameters()}
+        for parameter in weights.values():
+            parameter.requires_grad_(True)  # noqa: FBT003 - torch's own signature
+        self.own |= {name for name, p in self.named_parameters() if id(p) in weights}
 
     def save_pretrained(self, folder: str) -> None:
         """Write adapter weights and a reference to the base.
@@ -111,8 +126,12 @@ class KAdapterLM(nn.Module):
         With trained embeddings the base's other weights still stay where they are.
         """
         path = Path(folder)
-        own = {n: p.detach().cpu() for n, p in self.named_parameters() if self._owned(n)}
-        save_file({n: p.contiguous() for n, p in own.items()}, path / WEIGHTS)
+        own = {
+            name: parameter.detach().cpu().contiguous()
+            for name, parameter in self.named_parameters()
+            if not name.startswith("base.") or name in self.own
+        }
+        save_file(own, path / WEIGHTS)
         base = Path(self.source)
         # Relative, so that a folder of runs can be moved; measured from the final place, of
         # which ``folder`` is a sibling.
@@ -126,18 +145,6 @@ class KAdapterLM(nn.Module):
             "scale": self.scale,
         }
         files.write_json(path / ADAPTER_FILE, data)
-
-    def _owned(self, name: str) -> bool:
-        return not name.startswith("base.") or self._embedding_trains(name)
-
-    def _embedding_trains(self, name: str) -> bool:
-        own = (self.get_input_embeddings(), self.get_output_embeddings())
-        weights = {id(p) for module in own for p in module.parameters()}
-        parameter = dict(self.named_parameters())[name]
-        return id(parameter) in weights and parameter.requires_grad
-
-    def _base_trains(self) -> bool:
-        return any(p.requires_grad for p in self.base.parameters())
 
     def _fresh(self, block: nn.Module) -> nn.Module:
         """A block like the given one with weights as at a model's birth."""
@@ -161,6 +168,11 @@ class KAdapter(EveryParameter):
         "recommended": {**RECOMMENDED, "lr": 1e-3, "kadapter.scale": None},
     }
 
+    def check(self, module: nn.Module, settings: TrainSettings) -> None:
+        """Look for the places of the blocks, unless the start already has them."""
+        if not isinstance(module, KAdapterLM):
+            _place(module, resolve_layers(module, settings.kadapter))
+
     def prepare(self, module: nn.Module, plan: Plan) -> nn.Module:
         """Add the blocks, or take those that the start already has; freeze the rest."""
         settings = plan.settings.kadapter
@@ -173,19 +185,40 @@ class KAdapter(EveryParameter):
         for name, parameter in module.named_parameters():
             parameter.requires_grad_(not name.startswith("base."))
         if settings.train_embeddings:
-            for part in (module.get_input_embeddings(), module.get_output_embeddings()):
-                for parameter in part.parameters():
-                    parameter.requires_grad_(True)  # noqa: FBT003 - torch's own signature
+            module.train_embeddings()
         return module
 
 
 def resolve_layers(module: nn.Module, settings: KAdapterSettings) -> tuple[int, ...]:
     """The hidden states that blocks read: as set, or the paper's, scaled to a smaller depth."""
-    depth = len(_decoder(module))
+    depth = len(decoder(module))
     if settings.layers or depth > PAPER_LAYERS[1]:
         return settings.layers or PAPER_LAYERS
     first = min(1, max(depth - 2, 0))
     return first, min(depth - 1, max(first + 1, depth // 3))
+
+
+def _place(base: nn.Module, layers: tuple[int, ...]) -> tuple[nn.Module, int]:
+    """The base's last norm and width, after which an adapter that reads ``layers`` is added.
+
+    Raises:
+        TrainerError: there is no place for it.
+    """
+    depth = len(decoder(base))
+    if not layers or not all(0 <= i < depth for i in layers):
+        raise TrainerError(
+            f"kadapter.layers {', '.join(map(str, layers))}: the model's blocks read hidden "
+            f"states 0..{depth - 1}"
+        )
+    config: Any = base.config
+    width = int(config.get_text_config().hidden_size)
+    norm = last_norm(base)
+    if norm is None or base.get_output_embeddings().weight.shape[-1] != width:  # type: ignore[operator] # HF
+        raise TrainerError(
+            f"kadapter: this kind of model ({config.model_type}) has no norm after its last "
+            "block, or a head of another width: there is no place for adapters"
+        )
+    return norm, width
 
 
 def load(folder: Path) -> KAdapterLM:
@@ -205,22 +238,5 @@ def load(folder: Path) -> KAdapterLM:
     gone = [n for n in missing if not n.startswith("base.")]
     if gone or unexpected:
         raise TrainerError(f"{folder / WEIGHTS}: not weights of this adapter: {gone + unexpected}")
+    module.own = frozenset(n for n in weights if n.startswith("base."))
     return module
-
-
-def _body(base: nn.Module) -> nn.Module:
-    """The model below the head."""
-    body: nn.Module = base.base_model  # type: ignore[assignment] # HF
-    return body
-
-
-def _decoder(base: nn.Module) -> nn.ModuleList:
-    """The list of decoder blocks: the longest ModuleList of the body."""
-    lists = [m for m in _body(base).children() if isinstance(m, nn.ModuleList)]
-    if not lists:
-        raise TrainerError(f"{type(base).__name__}: no list of decoder blocks found")
-    return max(lists, key=len)
-
-
-def _is_norm(module: nn.Module) -> bool:
-    return "norm" in type(module).__name__.lower()

@@ -4,9 +4,10 @@ Only the low-rank matrices train; after the window they are merged into the weig
 so that the result is a plain model and rounding does not add up over the months.
 
 ``paper`` has the original's settings for GPT-2: rank 4 and alpha 32 on the attention's input
-projection (peft adapts the fused query-key-value, 737,280 parameters of GPT-2 Large), dropout
-0.1. ``recommended`` adapts every linear layer with rank 64, since rank 4 on attention alone
-learns much less. The update is scaled by alpha / rank.
+projection (peft adapts the fused query-key-value, 737,280 parameters of GPT-2 Large; of models
+that keep the three apart, query and value), dropout 0.1. ``recommended`` adapts every linear
+layer with rank 64, since rank 4 on attention alone learns much less. The update is scaled by
+alpha / rank.
 """
 
 from typing import Any, ClassVar
@@ -16,12 +17,20 @@ from peft import LoraConfig, get_peft_model
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-from trainer.config import Preset
+from trainer.config import Preset, TrainSettings
 from trainer.methods.protocol import PAPER, RECOMMENDED, EveryParameter, Plan
 from trainer.model import parameter_count
 from twiki.errors import TrainerError
 
-_ATTENTION = ("c_attn", "q_proj", "v_proj")
+_ATTENTION = (
+    "c_attn",  # GPT-2
+    "q_proj",  # Llama, OPT, Gemma, Qwen, Phi and most others
+    "v_proj",
+    "query_key_value",  # GPT-NeoX, Falcon, BLOOM
+    "qkv_proj",  # Phi-3, CodeGen
+    "Wqkv",  # MPT
+)
+"""What the projection is called; a model has one or two of these."""
 _PAPER = {**PAPER, "lora.rank": 4, "lora.alpha": 32, "lora.dropout": 0.1}
 _RECOMMENDED = {**RECOMMENDED, "lr": 2e-4, "lora.rank": 64, "lora.alpha": 128}
 
@@ -37,6 +46,10 @@ class Lora(EveryParameter):
 
     _size: int
 
+    def check(self, module: nn.Module, settings: TrainSettings) -> None:
+        """Find the layers that the settings name."""
+        resolve_targets(module, settings.lora.targets)
+
     def prepare(self, module: nn.Module, plan: Plan) -> nn.Module:
         """Wrap the module; only the adaptation has gradients.
 
@@ -44,14 +57,7 @@ class Lora(EveryParameter):
             TrainerError: no layer has one of the target names.
         """
         settings = plan.settings.lora
-        names = [n for n, part in module.named_modules() if isinstance(part, nn.Linear | Conv1D)]
-        head = module.get_output_embeddings()  # type: ignore[operator] # HF
-        inner = [n for n in names if module.get_submodule(n) is not head]
-        wanted = settings.targets
-        # By the end of the name, dots included: "c_proj" is in attention and MLP, "mlp.c_proj" not.
-        targets = [n for n in inner if not wanted or f".{n}".endswith(_ends(wanted))]
-        if not targets:
-            raise TrainerError(f"lora.targets {wanted}: the model has no such linear layer")
+        targets = resolve_targets(module, settings.targets)
         self._size = parameter_count(module)
         config = LoraConfig(
             r=settings.rank,
@@ -101,5 +107,29 @@ class Pissa(Lora):
     }
 
 
-def _ends(wanted: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f".{name}" for name in wanted)
+def resolve_targets(module: nn.Module, wanted: tuple[str, ...]) -> list[str]:
+    """Names of the linear layers to adapt: those that end as ``wanted`` has it, else all.
+
+    The head is none of them.
+
+    Raises:
+        TrainerError: there are none, or one of the ends that a user named fits none.
+    """
+    head = module.get_output_embeddings()  # type: ignore[operator] # HF
+    linear = [
+        name
+        for name, part in module.named_modules()
+        if isinstance(part, nn.Linear | Conv1D) and part is not head
+    ]
+    # Dots included: "c_proj" is in attention and MLP, "mlp.c_proj" not.
+    found = {end: [n for n in linear if f".{n}".endswith(f".{end}")] for end in wanted}
+    chosen = {name for names in found.values() for name in names} if wanted else set(linear)
+    # The preset names every family's layers, of which no model has all.
+    lost = [end for end, names in found.items() if not names and wanted != _ATTENTION]
+    if lost or not chosen:
+        have = ", ".join(sorted({name.rpartition(".")[2] for name in linear})) or "none"
+        raise TrainerError(
+            f"lora.targets {', '.join(lost or wanted)}: the model has no such linear layer; "
+            f"it has {have}"
+        )
+    return [name for name in linear if name in chosen]

@@ -3,6 +3,7 @@
 The loop in :mod:`trainer.train` knows no method. It asks one to prepare the model, calls it
 around each step, and saves what it finishes with::
 
+    method.check(module, settings)               # long before: do these go together?
     module = method.prepare(module, plan)        # step 0 equals the base
     for each step:  … optimizer.step() …  method.after_step(step, lr)
     method.finish(module)                        # the model that is saved
@@ -43,6 +44,10 @@ class Method(Protocol):
     presets: ClassVar[dict[Preset, dict[str, Any]]]
     """What each preset changes against TrainSettings' defaults."""
 
+    def check(self, module: nn.Module, settings: TrainSettings) -> None:
+        """Raise if the settings do not fit a model of this shape; its weights may be absent."""
+        ...
+
     def prepare(self, module: nn.Module, plan: Plan) -> nn.Module:
         """Give the module to train; parameters that must not change have no gradient."""
         ...
@@ -66,6 +71,9 @@ class EveryParameter:
     name: ClassVar[str]
     text: ClassVar[Text] = "dataset"
     presets: ClassVar[dict[Preset, dict[str, Any]]]
+
+    def check(self, module: nn.Module, settings: TrainSettings) -> None:
+        """Any model will do."""
 
     def prepare(self, module: nn.Module, plan: Plan) -> nn.Module:  # noqa: ARG002 - protocol
         """Let every parameter train."""
