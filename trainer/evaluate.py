@@ -230,7 +230,7 @@ def _intrinsic(
         about = {"samples": settings.samples, "seed": settings.seed}
         out[part] = {
             "all": found.all.summary(**about),
-            "proper_nouns": found.proper.summary(**about) if found.proper else None,
+            "proper_nouns": None if found.proper is None else found.proper.summary(**about),
             "rows": found.rows,
         }
     return out

@@ -117,6 +117,39 @@ def test_light_tuning_changes_every_parameter_of_a_copy_once_over_the_facts(lang
     assert all(torch.equal(p, again_own[n]) for n, p in tuned.module.named_parameters())
 
 
+def test_light_tuning_decays_matrices_alone(language, monkeypatch):
+    made = []
+    real = torch.optim.AdamW
+
+    def optimizer(*given, **more):
+        made.append(real(*given, **more))
+        return made[-1]
+
+    monkeypatch.setattr(torch.optim, "AdamW", optimizer)
+    tuned = lighttuning.tune(language, ROWS)
+    decayed = {
+        id(p): group["weight_decay"] for group in made[0].param_groups for p in group["params"]
+    }
+    shapes = {n: (decayed[id(p)], p.ndim) for n, p in tuned.module.named_parameters()}
+    assert {n for n, (decay, _) in shapes.items() if decay} == {
+        n for n, (_, dimensions) in shapes.items() if dimensions > 1
+    }
+    assert {decay for decay, dimensions in shapes.values() if dimensions > 1} == {0.01}
+    assert shapes["transformer.ln_f.weight"] == (0.0, 1)
+    assert {group["lr"] for group in made[0].param_groups} == {1e-5}
+
+
+def test_facts_a_forward_pass_change_no_weight_of_light_tuning(language):
+    rate = lighttuning.LightTuning(lr=1e-3)
+    one, other = (
+        dict(lighttuning.tune(language, ROWS, rate, rows=n).module.named_parameters())
+        for n in (32, 2)
+    )
+    own = dict(language.module.named_parameters())
+    assert not any(torch.equal(p, own[n]) for n, p in one.items())
+    assert all(torch.allclose(p, other[n], atol=2e-5) for n, p in one.items())
+
+
 def test_light_tuning_trains_an_adapters_base_too(tiny_model, language):
     settings = methods.settings_for("kadapter", "recommended")
     module = methods.method("kadapter").prepare(language.module, Plan(settings, 9))

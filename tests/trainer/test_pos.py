@@ -42,10 +42,43 @@ def test_all_tokens_of_one_character_share_its_flag():
     assert len(ids) > 6
 
 
-@pytest.mark.parametrize("text", ["don’t stop", "a\u00a0b", "one\n\ntwo", "", "\n"])
-def test_hard_texts_align(words, text):
-    ids, offsets = tokenizer.encode_offsets(words, [text])[0]
-    assert len(pos.proper(text, offsets, [(0, len(text))])) == len(ids)
+@pytest.mark.parametrize(
+    ("text", "spans", "expected"),
+    [
+        # Tokens as this vocabulary cuts them, each with its flag; a byte of a character is one.
+        ("Ada’t b", [(0, 5)], [("Ada", 1), ("’", 1), ("t", 1), (" ", 0), ("b", 0)]),
+        ("Ada’t b", [(0, 3)], [("Ada", 1), ("’", 0), ("t", 0), (" ", 0), ("b", 0)]),
+        (
+            "Tim\u00a0Cook",
+            [(0, 8)],
+            [("Tim", 1), ("\u00a0", 0), ("\u00a0", 0), ("C", 1), ("ook", 1)],
+        ),
+        (
+            "a\u00a0Tim",
+            [(2, 5)],
+            [("a", 0), ("\u00a0", 0), ("\u00a0", 0), ("Tim", 1)],
+        ),
+        (
+            "Ada\n\nBern",
+            [(0, 3), (5, 9)],
+            [("Ada", 1), ("\n", 0), ("\n", 0), ("B", 1), ("er", 1), ("n", 1)],
+        ),
+        (
+            "Ada\n\nBern",
+            [(0, 9)],
+            [("Ada", 1), ("\n", 0), ("\n", 0), ("B", 1), ("er", 1), ("n", 1)],
+        ),
+        ("😀 Ada 😀", [(2, 5)], [("😀", 0), ("😀", 0), (" Ada", 1), (" 😀", 0)]),
+        ("😀 Ada 😀", [(0, 1), (6, 7)], [("😀", 1), ("😀", 1), (" Ada", 0), (" 😀", 1)]),
+        ("", [], []),
+        ("\n", [(0, 1)], [("\n", 0)]),
+    ],
+)
+def test_the_flags_of_hard_texts(words, text, spans, expected):
+    _, offsets = tokenizer.encode_offsets(words, [text])[0]
+    flags = pos.proper(text, offsets, spans)
+    found = [(text[a:b], int(flag)) for (a, b), flag in zip(offsets, flags, strict=True)]
+    assert found == expected
 
 
 def test_tags_are_kept_and_made_anew_for_another_tagger_or_text(tmp_path):
@@ -66,9 +99,12 @@ def test_tags_are_kept_and_made_anew_for_another_tagger_or_text(tmp_path):
     assert len(asked) == 4
 
 
-def test_a_tagger_that_is_not_there_is_an_error_only_when_asked_for():
-    with pytest.raises(TrainerError, match="tagger no_such_model"):
-        pos.spacy_tagger("no_such_model")
+def test_a_tagger_that_is_not_there_is_an_error_only_when_asked_for(tmp_path):
+    for find in (pos.spacy_tagger, pos.tagger_name):
+        with pytest.raises(TrainerError, match="tagger no_such_model"):
+            find("no_such_model")
+        with pytest.raises(TrainerError, match=r"meta\.json"):
+            find(str(tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +120,7 @@ def test_spacy_finds_proper_nouns_and_names_itself(spacy_tagger):
     found = [text[a:b] for a, b in spacy_tagger.tag([text])[0]]
     assert found == ["Tim", "Cook", "Apple", "Brazil"]
     assert "spacy-" in spacy_tagger.name
+    assert pos.tagger_name() == spacy_tagger.name
     assert spacy_tagger.tag([""]) == [[]]
 
 

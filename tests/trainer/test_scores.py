@@ -146,29 +146,58 @@ def test_rolling_scores_every_token_once_in_rows_that_fit(length, count):
     assert sum(p.ids.count(1) for p in pieces) == 1
 
 
-@pytest.mark.parametrize("stride", [None, 3])
-@pytest.mark.parametrize("count", [1, 8, 9, 30])
+@pytest.mark.parametrize("stride", [None, 1, 3, 8])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 10, 11, 12, 30])
 def test_rolling_is_lm_evaluation_harness_own(count, stride):
     utils = pytest.importorskip("lm_eval.utils", reason="lm-eval is not installed")
     ids = list(range(100, 100 + count))
-    if stride is None:
-        theirs = utils.get_rolling_token_windows(ids, 1, max_seq_len=8, context_len=1)
-        expected = [((*a, b[-1]), len(b)) for a, b in theirs]
-        assert [(p.ids, p.scored) for p in rolling(ids, 1, 8)] == expected
-    else:
-        assert [p.scored for p in rolling(ids, 1, 8, stride)][1:-1] == [
-            3 for _ in rolling(ids, 1, 8, stride)
-        ][1:-1]
+    context = 8 - (stride or 8) + 1
+    theirs = utils.get_rolling_token_windows(ids, 1, max_seq_len=8, context_len=context)
+    expected = [((*a, b[-1]), len(b)) for a, b in theirs]
+    assert [(p.ids, p.scored) for p in rolling(ids, 1, 8, stride)] == expected
 
 
-def test_text_perplexity_equals_lm_evaluation_harness(language):
+@pytest.fixture(scope="module")
+def documents():
+    """Twenty documents, shorter than a row, as long, and longer."""
+    every = [text for shift in range(3) for text in sentences(shift)]
+    return [" ".join(every[:3]), " ".join(every), "Ada", *every[:17]]
+
+
+@pytest.mark.parametrize("stride", [5, 16])
+def test_text_perplexity_with_a_stride_is_that_of_the_harness_windows(language, documents, stride):
+    utils = pytest.importorskip("lm_eval.utils", reason="lm-eval is not installed")
+    from trainer import intrinsic
+
+    nll, tokens = [], []
+    for ids in tokenizer.encode(language.tokenizer, documents):
+        windows = utils.get_rolling_token_windows(
+            ids, language.prefix, max_seq_len=24, context_len=24 - stride + 1
+        )
+        total, scored = 0.0, []
+        for read, targets in windows:
+            with torch.no_grad():
+                logits = language.module(input_ids=torch.tensor([read])).logits[0].log_softmax(-1)
+            last = logits[-len(targets) :]
+            total -= sum(float(last[i, t]) for i, t in enumerate(targets))
+            scored += targets
+        assert scored == ids
+        nll.append(total)
+        tokens.append(len(scored))
+    found = intrinsic.score(language, documents, length=24, stride=stride).all
+    assert len(documents) == 20
+    assert found.tokens.tolist() == tokens
+    assert found.nll.tolist() == pytest.approx(nll, rel=1e-5)
+    assert found.nll.sum() == pytest.approx(sum(nll), rel=1e-6)
+
+
+def test_text_perplexity_equals_lm_evaluation_harness(language, documents):
     pytest.importorskip("lm_eval", reason="lm-eval is not installed")
     from lm_eval.api.instance import Instance
     from lm_eval.models.huggingface import HFLM
 
     from trainer import intrinsic
 
-    texts = [" ".join(sentences(0)), *sentences(1)]
     harness = HFLM(
         pretrained=language.module,
         tokenizer=language.tokenizer,
@@ -177,11 +206,15 @@ def test_text_perplexity_equals_lm_evaluation_harness(language):
         device="cpu",
     )
     requests = [
-        Instance(request_type="loglikelihood_rolling", doc={}, arguments=(t,), idx=0) for t in texts
+        Instance(request_type="loglikelihood_rolling", doc={}, arguments=(t,), idx=0)
+        for t in documents
     ]
     theirs = harness.loglikelihood_rolling(requests, disable_tqdm=True)
-    ours = intrinsic.score(language, texts, length=48).all
+    ours = intrinsic.score(language, documents, length=48).all
+    assert len(theirs) == 20
     assert [-v for v in theirs] == pytest.approx(ours.nll.tolist(), rel=1e-5)
+    perplexity = math.exp(-sum(theirs) / ours.tokens.sum())
+    assert ours.perplexity == pytest.approx(perplexity, rel=1e-5)
 
 
 def test_the_references_own_figure_depends_on_the_batch_ours_does_not(language, rows):
@@ -190,6 +223,8 @@ def test_the_references_own_figure_depends_on_the_batch_ours_does_not(language, 
     ours = {round(probes.score(language, rows, batch=b).whole.perplexity, 3) for b in (1, 8)}
     assert len(ours) == 1
     assert probes.reference_batch_mean(language, []) is None
+    whole = probes.reference_batch_mean(language, rows)
+    assert probes.reference_batch_mean(language, rows, rows=3) == pytest.approx(whole, rel=1e-5)
 
 
 def test_the_references_own_figure_is_a_mean_of_batch_means_after_a_pad(tiny_model):
