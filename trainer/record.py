@@ -33,7 +33,7 @@ def fingerprint(
     }
     if settings.review.ratio and settings.review.decay != 1:
         # The settings do not say how many windows came before.
-        made_from["mixture"] = f"ratio {ratio:g}"
+        made_from["mixture"] = repr(ratio)
     return made_from
 
 

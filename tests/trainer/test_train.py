@@ -92,7 +92,7 @@ def test_a_mixture_that_decays_is_resumed_with_the_ratio_it_began_with(
     cut = settings("mixreview", checkpoint_every=2, steps=6, **{"review.decay": 0.5})
     with pytest.raises(KillError):
         train.run(cut, given(1), tmp_path / "o", observe=kill_after(4))
-    with pytest.raises(TrainerError, match=r"another mixture \(ratio 1, now ratio 0.5\)"):
+    with pytest.raises(TrainerError, match=r"another mixture \(1.0, now 0.5\)"):
         train.run(cut, given(2), tmp_path / "o")
     done = train.run(cut, given(1), tmp_path / "o")
     assert done["text"]["reviewed_rows"] == done["text"]["rows"]
