@@ -21,7 +21,7 @@ def transfer_table(data: Collected) -> Table:
     return Table(
         "table-8",
         "Over the months: forgetting and transfer",
-        "Not a table of the paper. "
+        "This report's own, not the paper's. "
         "Mean differences of log perplexity of objects. Forgetting: unchanged facts, last model "
         "against the first of the same method. Backward: changed facts of earlier windows, last "
         "model against the one trained on them (above 0: overwritten). Forward: changed facts "
@@ -72,7 +72,7 @@ def cost_table(data: Collected) -> Table:
     return Table(
         "table-9",
         "Costs",
-        "Not a table of the paper. "
+        "This report's own; of these the paper has the hours of training. "
         "FLOP by formula, from the weights that pass forward and backward. Seconds of training "
         "alone. MFU: share of the device's peak FLOP/s, where that is known. Memory is the "
         "device's or the process's highest.",

@@ -118,7 +118,8 @@ def figures(data: Collected) -> list[Figure]:
         svg = charts.lines(f"{category} facts", "perplexity of objects", data.windows, series)
         caption = (
             f"Figure 3, {category} facts: each method's model of a window on that window's "
-            "probes; whiskers are 95 % intervals. Table 3 over time; not a figure of the paper."
+            "probes; whiskers are 95 % intervals. Table 3 over time; the number is this "
+            "report's own."
         )
         out.append(Figure(f"figure-3-{category}", caption, svg, data.windows, series))
     out += _grids(data)
@@ -166,8 +167,8 @@ def _grids(data: Collected) -> list[Figure]:
         caption = (
             f"Figure 4, {category} facts: a row is a model, a column the window whose probes it "
             "answers; darker is worse. A model fits the window it was trained on and drifts "
-            "from the others. After the paper's temporal misalignment, though not with its "
-            "number; the values stand in the last table."
+            "from the others. After the paper's temporal misalignment; the number is this "
+            "report's own. The values stand in the table of every model on every window."
         )
         out.append(Figure(f"figure-4-{category}", caption, svg, data.windows, rows))
     return out

@@ -2,8 +2,8 @@
 
 The same values make the HTML page, the JSON and the Markdown. Tables 1 to 3 and Figure 2 show
 what the paper's of that number show. The other numbers are this report's own, and each note
-says what of the paper it follows: its text perplexities (of which its Figure 2 has the
-relative ones), its temporal misalignment, Appendix D (settings) and Appendix E (answers).
+says what of the paper it follows: its evaluation on text (of which its Figure 2 has the
+relative perplexities), its temporal misalignment, Appendix D (settings), Appendix E (answers).
 """
 
 from typing import Any
@@ -155,9 +155,10 @@ def _intrinsic(data: Collected) -> Table:
     return Table(
         "table-4",
         "Table 4: perplexity of text",
-        "The values behind Figure 2; not a table of the paper. On text that the window brought "
-        "(diffset) and left alone (non-diffset): all tokens, and those of proper nouns as tagged "
-        "by spaCy. Relative: divided by those of the Initial of the same preset.",
+        "The values behind Figure 2, after the paper's evaluation on text; the number is this "
+        "report's own. On text that the window brought (diffset) and left alone (non-diffset): "
+        "all tokens, and those of proper nouns as tagged by spaCy. Relative: divided by those of "
+        "the Initial of the same preset.",
         ("window", "method", *_TEXT_COLUMNS, *(f"relative {c}" for c in _TEXT_COLUMNS)),
         tuple(rows),
     )
@@ -179,7 +180,7 @@ def _answers(data: Collected) -> Table:
     return Table(
         "table-5",
         "Table 5: answers",
-        "Follows the paper's Appendix E. "
+        "Follows the paper's Appendix E; the number is this report's own. "
         "Greedy answers after subject and relation, in percent, against the best of the right "
         "answers. Light-tuned: after a short training on other facts of the same dataset; empty "
         "where there was nothing to tune on. Both are measured when asked for: twiki train "
@@ -220,7 +221,7 @@ def _settings(data: Collected) -> Table:
     return Table(
         "table-6",
         "Table 6: settings",
-        "Follows the paper's Appendix D. "
+        "Follows the paper's Appendix D; the number is this report's own. "
         "Preset paper is what the paper's text says, recommended what works. All settings of "
         "each run, with versions and hashes, stand in its run.json.",
         (
@@ -257,7 +258,7 @@ def _variants(data: Collected) -> Table:
     return Table(
         "table-7",
         "Table 7: the same facts, scored in other ways",
-        "Not a table of the paper. "
+        "This report's own: figures by which the paper's can be read. "
         "Per fact: every fact counts the same, whatever its length. Whole: subject and relation "
         "are scored too, as in the paper. Bits per byte compare models with different "
         "tokenizers. Reference: what the paper's published code would print; it depends on the "
@@ -285,8 +286,8 @@ def _misalignment(data: Collected) -> Table:
     return Table(
         "table-10",
         "Every model on every window",
-        "The values behind Figure 4; not a table of the paper, whose temporal misalignment it "
-        "follows. Perplexity of objects; a column is the window whose probes are asked.",
+        "The values behind Figure 4, after the paper's temporal misalignment. Perplexity of "
+        "objects; a column is the window whose probes are asked.",
         ("facts", "method", "trained on", *data.windows),
         tuple(rows),
     )
