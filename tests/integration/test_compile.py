@@ -54,3 +54,21 @@ def test_a_compiled_run_saves_the_models_own_names_and_goes_on(tmp_path):
     train.run(compiled, given, tmp_path / "compiled")
     one, other = weights(tmp_path / "eager"), weights(tmp_path / "compiled")
     assert all(torch.allclose(one[n], other[n], atol=1e-4) for n in one)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a C++ compiler")
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("method", ["kadapter", "lora"])
+def test_a_compiled_run_of_a_method_with_a_frozen_base_ends_where_the_eager_does(tmp_path, method):
+    torch.set_num_threads(1)
+    folder = model.small_model(sentences(0), tmp_path / "m", shape=SHAPE)
+    given = train.Inputs(folder, write_folder(tmp_path / "d", {"diffset": rows(sentences(1))}))
+    rank = {"lora.rank": 4} if method == "lora" else {}
+    for name, compiled in (("eager", False), ("compiled", True)):
+        chosen = settings(method, steps=4, compile=compiled, **rank)
+        train.run(chosen, given, tmp_path / name)
+    one, other = weights(tmp_path / "eager"), weights(tmp_path / "compiled")
+    assert one.keys() == other.keys()
+    assert all(torch.allclose(one[n], other[n], atol=1e-4) for n in one)
+    start = model.weights(folder) | {"norm.weight": torch.zeros(SHAPE.width)}
+    assert any(not torch.equal(one[n], start[n]) for n in one if n in start)
