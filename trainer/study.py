@@ -22,7 +22,6 @@ from trainer import (
     evaluate,
     files,
     methods,
-    model,
     pos,
     runs,
     threads,
@@ -187,7 +186,7 @@ def run(
     everything = (*before, *windows)
     due = [_owed(study, wiki, before, number) for number in range(len(before))]
     due += [study.methods for _ in windows]
-    _check(study, everything, due, measure=measure)
+    _check(study, everything, due, paths if measure else ())
     initial = train_initial(study, wiki)
     done: list[Run] = []
     if study.initial is None and (first := study.runs.find(_initial_key(study, wiki))):
@@ -309,12 +308,12 @@ def _check(
     study: Study,
     windows: Sequence[WindowData],
     due: Sequence[tuple[str, ...]],
-    *,
-    measure: bool,
+    measured: Sequence[Path],
 ) -> None:
     """Fail now where a study would fail after hours of training.
 
-    ``due``: the methods that train on each window.
+    ``due``: the methods that train on each window; ``measured``: the datasets that models are
+    evaluated on.
 
     Raises:
         ConfigError, DatasetError, TrainerError: as :func:`run` has them.
@@ -327,17 +326,19 @@ def _check(
         changes = study.method_changes.get("initial", {})
         chosen.append(methods.settings_for("initial", study.preset, changes))
         texts.append(study.corpus)
-    if measure and study.evaluation.tagger and "intrinsic" in study.evaluation.parts:
+    if measured and study.evaluation.tagger and "intrinsic" in study.evaluation.parts:
         pos.spacy_tagger(study.evaluation.tagger)
     if threads.is_first():
         for path in dict.fromkeys([*(w.dataset for _, w in work), *texts]):
             folder = dataset.open_folder(path)
             if path in texts:
                 next(folder.texts())
+        for path in measured:
+            evaluate.check(path, study.evaluation)
     source = study.start if study.initial is None else study.initial
-    most = None if source is None else model.positions(source)
-    for settings in chosen:
-        checks.length(settings, most)
+    if source is not None:
+        for settings in chosen:
+            checks.shapes(settings, source)
 
 
 def _train(study: Study, key: Key, settings: TrainSettings, inputs: train.Inputs) -> Run:

@@ -7,7 +7,7 @@ import shutil
 from xml.dom import minidom
 
 import pytest
-from small_studies import EVALUATION, make, windows
+from small_studies import EVALUATION, QUICK, make, windows
 from trainer_world import facts, rows, write_folder
 
 from trainer import collected, dataset, files, model, months, report, study
@@ -137,7 +137,21 @@ def test_rows_longer_than_the_model_reads_are_refused_before_any_training(world,
         (("diff", "full"), {}, "full trains on a corpus"),
         (("diff", "mixreview"), {"corpus": None, "initial": "x"}, "reviews the initial corpus"),
         (("diff", "recadam"), {"changes": {"recadam.gamma": 2e9}}, "stay below 2"),
-        (("diff",), {"method_changes": {"initial": {"lr": -1.0}}}, "lr must be above 0"),
+        (
+            ("diff",),
+            {"method_changes": {"initial": {"lr": -1.0}}},
+            "lr: expected a number above 0",
+        ),
+        (
+            ("diff", "kadapter"),
+            {"changes": {**QUICK, "kadapter.layers": (1, 11)}},
+            "kadapter.layers",
+        ),
+        (
+            ("diff", "lora"),
+            {"changes": {**QUICK, "lora.rank": 2, "lora.targets": ("nope",)}},
+            "nope",
+        ),
         (
             ("diff",),
             {"evaluation": dataclasses.replace(EVALUATION, tagger="no_such_tagger")},
@@ -152,6 +166,16 @@ def test_what_will_fail_later_fails_before_anything_is_trained(
     bare = [WindowData(w.dataset) for w in windows(world)]
     with pytest.raises(TwikiError, match=message):
         study.run(plan, bare)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_dataset_without_what_is_measured_stops_the_study_before_the_first(world, tmp_path):
+    good = windows(world)[0]
+    bad = tmp_path / "d"
+    write_folder(bad, {"diffset": rows(["A text."])}, window="2026-10")
+    plan = make(world, tmp_path / "runs", "diff")
+    with pytest.raises(DatasetError, match="probes_changed"):
+        study.run(plan, [good, WindowData(bad)])
     assert not (tmp_path / "runs").exists()
 
 
