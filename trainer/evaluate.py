@@ -284,8 +284,8 @@ def _smaller(settings: EvaluateSettings, part: str) -> str:
     if rows == 1:
         return f"{part} with --batch 1: lower --sequence, or take another --device"
     return (
-        f"{part} with {rows} rows a forward pass: give twiki evaluate --batch {rows // 2} "
-        f"(EvaluateSettings.batch = {rows // 2}); the figures stay as they are"
+        f"{part} with {rows} rows a forward pass: give twiki evaluate --batch {rows // 2}, twiki "
+        f"train --evaluation-batch {rows // 2}; the figures stay as they are"
     )
 
 

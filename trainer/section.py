@@ -46,6 +46,8 @@ class TrainerConfig(Section, frozen=True, kw_only=True):
     runs: Path = Path("runs")
     parts: tuple[evaluate.Part, ...] = ("extrinsic", "intrinsic")
     tagger: str | None = None
+    evaluation_batch: int = 32
+    """Rows a forward pass where models are measured."""
     sinks: tuple[str, ...] = ()
     device: str = "auto"
     settings: dict[str, Any] = msgspec.field(default_factory=dict)
@@ -78,7 +80,9 @@ def make_study(config: TrainerConfig, *, observe: Observer | None = None) -> Stu
         preset=config.preset,
         changes=dict(config.settings),
         method_changes={"initial": dict(config.initial_settings)},
-        evaluation=evaluate.EvaluateSettings(parts=config.parts, tagger=config.tagger),
+        evaluation=evaluate.EvaluateSettings(
+            parts=config.parts, tagger=config.tagger, batch=config.evaluation_batch
+        ),
         sinks=config.sinks,
         device=config.device,
         observe=observe,

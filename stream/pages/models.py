@@ -221,12 +221,16 @@ class Models:
         return drawn
 
 
+_NOT_FINITE = ("inf", "-inf", "nan")
+"""How files write what a diverged model measured; JSON has no word for it."""
+
+
 def _table(table: dict[str, Any]) -> dict[str, Any]:
     """A table with its columns of numbers named, so that they line up."""
     rows = [list(row) for row in table["rows"]]
     columns = [str(name) for name in table["columns"]]
     numeric = [
-        all(isinstance(row[i], int | float) or row[i] in (None, "", "inf") for row in rows)
+        all(isinstance(row[i], int | float) or row[i] in (None, "", *_NOT_FINITE) for row in rows)
         for i in range(len(columns))
     ]
     return {
@@ -243,6 +247,8 @@ def _at(content: Any, *path: str) -> float | int | None:  # noqa: ANN401 - JSON
     """A number in a JSON object, None where there is none."""
     for name in path:
         content = content.get(name) if isinstance(content, dict) else None
+    if isinstance(content, str) and content in _NOT_FINITE:
+        return float(content)
     return content if isinstance(content, int | float) else None
 
 

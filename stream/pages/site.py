@@ -1,5 +1,6 @@
 """What all pages are made from, and what a request asked for."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -157,6 +158,8 @@ def figure(value: object) -> str:
     """A number of a report for people: four digits, none lost of whole ones."""
     if value is None:
         return "–"
+    if value in (math.inf, "inf"):
+        return "∞"
     if isinstance(value, bool | str):
         return shown.plain(value, 200)
     if isinstance(value, int):

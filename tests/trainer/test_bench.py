@@ -137,6 +137,23 @@ def test_a_claim_holds_only_when_its_whole_interval_does():
     assert dataclasses.replace(claim, value=0.3, high=0.35, limit=math.log(1.5)).holds
 
 
+def test_a_difference_below_a_fifth_is_none():
+    claim = Claim("x", 1, -0.19, -0.25, -0.1, 0.0, required=True, margin=claims.NOTICEABLE)
+    assert claim.holds
+    assert not dataclasses.replace(claim, value=-0.18).holds
+
+
+def test_why_lora_forgets_less_is_said_only_where_it_was_seen():
+    one = Claim("lora forgets less than Diff, one table", 1, -1.0, -1.2, -0.8, 0.0, required=True)
+    equal = dataclasses.replace(one, name="lora forgets less than Diff, equal table", value=0.5)
+    more = dataclasses.replace(equal, low=0.4, high=0.6)
+    alike = dataclasses.replace(equal, value=0.0, low=-0.1, high=0.1)
+    assert claims._about_lora([one, more])[0].endswith("learning alike, more.")
+    assert claims._about_lora([one, alike, more])[0].endswith("learning alike, as much.")
+    assert claims._about_lora([one, dataclasses.replace(equal, value=-0.5)]) == []
+    assert claims._about_lora([dataclasses.replace(one, high=0.1), more]) == []
+
+
 def test_findings_say_in_words_what_did_not_reproduce():
     held = Claim("A below B", 1, -0.5, -0.9, -0.1, 0.0, required=False)
     missed = dataclasses.replace(held, high=0.5)
@@ -145,27 +162,36 @@ def test_findings_say_in_words_what_did_not_reproduce():
     assert "holds on every seed" in claims.verdict([held, held])
 
 
-def test_equal_plasticity_takes_the_smallest_rate_that_learns(tmp_path, monkeypatch):
-    learned = {1e-4: 9.0, 1e-3: 1.9, 1e-2: 1.1}
+def chosen_rate(tmp_path, monkeypatch, learned, **changes):
+    """The rate that is chosen where ``learned`` says what each leaves, and the rates tried."""
     tried = []
+    run = type("Run", (), {"model": None, "folder": tmp_path})()
 
-    def window(plan, _window, *_):
+    def window(plan, *_):
         tried.append(plan.changes["lr"])
-        return [None]
+        return [run]
 
     def measured(plan, *_):
         return {"changed": learned[plan.changes["lr"]], "unchanged": 99.0}
 
-    run = type("Run", (), {"model": None, "folder": tmp_path})()
-    monkeypatch.setattr(bench_study.study, "train_window", lambda *a: window(*a) and [run])
+    monkeypatch.setattr(bench_study.study, "train_window", window)
     monkeypatch.setattr(bench_study, "_perplexity", measured)
-    design = bench_study.Design(ladder=(1e-4, 1e-3, 1e-2))
-    assert bench_study.choose_rate(tmp_path, design, "diff") == 1e-3
-    assert tried == [1e-4, 1e-3]
-    # Where nothing is enough, the rate that learned most.
-    design = dataclasses.replace(design, plasticity=1.0)
-    learned[1e-2] = 5.0
-    assert bench_study.choose_rate(tmp_path, design, "diff") == 1e-3
+    design = bench_study.Design(ladder=tuple(learned), **changes)
+    return bench_study.choose_rate(tmp_path, design, "diff"), tried
+
+
+@pytest.mark.parametrize("enough", range(6))
+def test_equal_plasticity_takes_the_smallest_rate_that_learns(tmp_path, monkeypatch, enough):
+    rates = [1e-4, 2e-4, 4e-4, 1e-3, 2e-3, 4e-3]
+    learned = {rate: 2.5 - 0.5 * (n >= enough) - 0.01 * n for n, rate in enumerate(rates)}
+    chosen, tried = chosen_rate(tmp_path, monkeypatch, learned)
+    assert chosen == rates[enough]
+    assert len(tried) <= 3
+
+
+def test_where_no_rate_learns_enough_the_one_that_learned_most_is_taken(tmp_path, monkeypatch):
+    learned = {1e-4: 9.0, 1e-3: 2.5, 1e-2: 5.0}
+    assert chosen_rate(tmp_path, monkeypatch, learned)[0] == 1e-3
 
 
 def test_the_blind_seed_is_not_reported():

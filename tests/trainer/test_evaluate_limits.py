@@ -170,8 +170,8 @@ def device(monkeypatch):
 @pytest.mark.parametrize(
     ("part", "batch", "said"),
     [
-        ("extrinsic", 7, "extrinsic with 7 rows .* --batch 3 .*EvaluateSettings.batch = 3"),
-        ("intrinsic", 32, "intrinsic with 16 rows .* --batch 8 .*EvaluateSettings.batch = 8"),
+        ("extrinsic", 7, "extrinsic with 7 rows .* --batch 3 .*--evaluation-batch 3"),
+        ("intrinsic", 32, "intrinsic with 16 rows .* --batch 8 .*--evaluation-batch 8"),
         ("generation", 6, "generation with 6 rows .* --batch 3 "),
         ("lighttuning", 4, "lighttuning with 4 rows .* --batch 2 "),
         ("extrinsic", 1, "extrinsic with --batch 1: lower --sequence, or take another --device"),

@@ -81,6 +81,9 @@ def train(
     tagger: Annotated[
         str | None, typer.Option(help="spaCy model or folder; an empty text: none.")
     ] = None,
+    evaluation_batch: Annotated[
+        int | None, typer.Option(min=1, help="Rows a forward pass where models are measured.")
+    ] = None,
     sinks: Annotated[
         str | None, typer.Option(help="tensorboard, wandb, with commas; log.jsonl is always there.")
     ] = None,
@@ -123,6 +126,7 @@ def train(
         "on_close": _names(chosen),
         "parts": _parts(parts) if parts else None,
         "tagger": tagger,
+        "evaluation_batch": evaluation_batch,
         "sinks": _names(sinks),
     }
     about = _section(config, given)

@@ -67,6 +67,7 @@ def test_the_report_is_shown_with_its_tables_and_charts(trained):
     assert "Table 3: perplexity" in page
     assert '<td class="n">12.5</td>' in page
     assert "&lt;b&gt;kadapter&lt;/b&gt;" in page
+    assert '<td class="n">∞</td>' in page  # of a model that diverged
     assert "What it shows" in page
     assert trained.get("/api/v1/models").json()["tables"][0]["rows"][0] == ["diff", 12.5]
 
