@@ -231,7 +231,7 @@ def findings(judged: Sequence[Claim], seeds: Sequence[Seed], rates: dict[str, fl
 
 
 def _about_lora(judged: Sequence[Claim]) -> list[str]:
-    """Why LoRA forgets less at one rate, where it does and does not at equal plasticity."""
+    """Where LoRA forgets less than Diff at one rate and not at equal plasticity: why."""
     name = "lora forgets less than Diff, {} table"
     one, equal = (
         [claim for claim in judged if claim.name == name.format(table)] for table in FORGET_LESS

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trainer import files
@@ -100,10 +101,12 @@ class Folder:
             raise DatasetError(f"{self.path}: the part {part!r} holds no text to use")
 
     def has_text(self, part: str) -> bool:
-        """Whether a part has at least one row."""
-        return all(
-            shard.exists() and pq.read_metadata(shard).num_rows for shard in self.shards(part)
-        )
+        """Whether a part has at least one row.
+
+        Raises:
+            DatasetError: a file of it is damaged.
+        """
+        return all(shard.exists() and _rows(shard) for shard in self.shards(part))
 
     def probes(self, category: str, *, lighttuning: bool = False) -> list[ProbeRow]:
         """Probes (or light-tuning facts) of a category, in file order."""
@@ -166,3 +169,10 @@ def _probe(row: dict[str, Any]) -> ProbeRow:
         object=row["object"],
         golds=tuple(dict.fromkeys((row["object"], *golds))),
     )
+
+
+def _rows(shard: Path) -> int:
+    try:
+        return int(pq.read_metadata(shard).num_rows)
+    except pa.ArrowInvalid as error:
+        raise DatasetError(f"{shard}: no Parquet file: {error}") from error

@@ -61,13 +61,13 @@ def fitting(attempt: Callable[[int], None], wanted: int, *, fixed: bool) -> int:
 
 
 def bearing(
-    work: Callable[[], list[float]], micro_batch: int, attempt: Callable[[int], None]
+    work: Callable[[], list[float]], micro_batch: int, attempt: Callable[[int], None] | None
 ) -> list[float]:
     """What ``work`` gives, done in parts of ``micro_batch``.
 
     Raises:
         TrainerError: the device ran out of memory; the message names a micro-batch that
-            ``attempt`` bears, tried after the failure.
+            ``attempt`` bears, tried after the failure, or without ``attempt`` one to try.
     """
     try:
         return work()
@@ -76,10 +76,11 @@ def bearing(
         cause = error.with_traceback(None)
     if micro_batch == 1:
         raise TrainerError(_NOT_ONE_ROW) from cause
-    size = fitting(attempt, micro_batch // 2, fixed=False)
+    size = fitting(attempt, micro_batch // 2, fixed=False) if attempt else micro_batch // 2
     raise TrainerError(
-        f"out of GPU memory with micro_batch = {micro_batch}: set micro_batch = {size}, which "
-        "fits, and run the same command again; it goes on from the newest checkpoint"
+        f"out of GPU memory with micro_batch = {micro_batch}: set micro_batch = {size}"
+        f"{', which fits' if attempt else ''}, and run the same command again; it goes on from "
+        "the newest checkpoint"
     ) from cause
 
 

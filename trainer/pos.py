@@ -81,7 +81,10 @@ def _loaded(folder: Path, name: str) -> Tagger:
     """Loading takes a second and a study asks for it every time."""
     import spacy  # noqa: PLC0415 - optional
 
-    nlp = spacy.load(folder, exclude=["ner", "lemmatizer", "parser", "senter"])
+    try:
+        nlp = spacy.load(folder, exclude=["ner", "lemmatizer", "parser", "senter"])
+    except (OSError, ValueError) as error:
+        raise TrainerError(f"tagger {folder}: spaCy cannot load it: {error}") from error
 
     def tag(texts: Sequence[str]) -> list[Spans]:
         out = []

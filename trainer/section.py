@@ -14,7 +14,7 @@
 """
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -46,7 +46,7 @@ class TrainerConfig(Section, frozen=True, kw_only=True):
     runs: Path = Path("runs")
     parts: tuple[evaluate.Part, ...] = ("extrinsic", "intrinsic")
     tagger: str | None = None
-    evaluation_batch: int = 32
+    evaluation_batch: Annotated[int, msgspec.Meta(ge=1)] = 32
     """Rows a forward pass where models are measured."""
     sinks: tuple[str, ...] = ()
     device: str = "auto"

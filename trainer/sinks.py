@@ -83,11 +83,8 @@ class TensorBoard:
     """Scalars for TensorBoard; a resumed run hides those from its first step on."""
 
     def __init__(self, folder: Path, first_step: int) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - optional
-        except ImportError as error:
-            raise TrainerError("sink tensorboard: pip install 'twiki[sinks]'") from error
-        self._writer: Any = SummaryWriter(str(folder), purge_step=first_step)
+        made = _package("tensorboard").SummaryWriter(str(folder), purge_step=first_step)
+        self._writer: Any = made
 
     def write(self, report: StepReport) -> None:
         """Add the scalars."""
@@ -107,10 +104,7 @@ class WeightsAndBiases:
     """
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
-        try:
-            wandb = importlib.import_module("wandb")
-        except ImportError as error:
-            raise TrainerError("sink wandb: pip install 'twiki[sinks]'") from error
+        wandb = _package("wandb")
         mode = os.environ.get("WANDB_MODE", "offline")
         known = folder / "wandb.json"
         if not known.exists():
@@ -157,6 +151,28 @@ class Sinks:
             sink.close()
 
 
+_PACKAGES = {"tensorboard": "torch.utils.tensorboard", "wandb": "wandb"}
+
+
+def check(names: Sequence[str]) -> None:
+    """Whether each of these sinks exists and is installed.
+
+    Raises:
+        TrainerError: one does not, or its package is missing.
+    """
+    for name in names:
+        _package(name)
+
+
+def _package(name: str) -> Any:  # noqa: ANN401 - optional packages
+    if name not in _PACKAGES:
+        raise TrainerError(f"sink {name!r} does not exist; there are {' and '.join(_PACKAGES)}")
+    try:
+        return importlib.import_module(_PACKAGES[name])
+    except ImportError as error:
+        raise TrainerError(f"sink {name}: pip install 'twiki[sinks]'") from error
+
+
 def open_sinks(
     out: Path, names: Sequence[str], *, first_step: int, config: dict[str, Any]
 ) -> Sinks:
@@ -165,12 +181,10 @@ def open_sinks(
     Raises:
         TrainerError: an unknown name, or its package is not installed.
     """
-    sinks: list[Sink] = []
-    for name in names:
-        if name == "tensorboard":
-            sinks.append(TensorBoard(out / "tensorboard", first_step))
-        elif name == "wandb":
-            sinks.append(WeightsAndBiases(out, config))
-        else:
-            raise TrainerError(f"sink {name!r} does not exist; there are tensorboard and wandb")
-    return Sinks([JsonLines(out / "log.jsonl", first_step), *sinks])
+    check(names)
+    sinks: list[Sink] = [JsonLines(out / "log.jsonl", first_step)]
+    if "tensorboard" in names:
+        sinks.append(TensorBoard(out / "tensorboard", first_step))
+    if "wandb" in names:
+        sinks.append(WeightsAndBiases(out, config))
+    return Sinks(sinks)

@@ -10,27 +10,16 @@ A method's run of a window starts from its own run of the window before. Each st
 folder of runs first, so a study that was stopped goes on where it was.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trainer import (
-    checks,
-    dataset,
-    device,
-    evaluate,
-    files,
-    methods,
-    pos,
-    runs,
-    threads,
-    train,
-)
+from trainer import dataset, device, duties, evaluate, methods, runs, threads, timeline, train
 from trainer.config import Preset, TrainSettings
 from trainer.runs import Key, Run, Runs
 from trainer.sinks import StepReport
-from twiki.errors import DatasetError, TrainerError
+from twiki.errors import TrainerError
 
 Observer = Callable[[Key, StepReport], None]
 
@@ -65,6 +54,10 @@ class WindowData:
     """Whole articles as of the window's end, for Full."""
 
 
+Duty = tuple[WindowData, str]
+"""A window and a method that is to be trained on it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """What is trained and measured, apart from the windows."""
@@ -86,8 +79,51 @@ class Study:
     sinks: tuple[str, ...] = ()
     device: str = "auto"
     observe: Observer | None = None
-    tell: Callable[[str], None] | None = None
+    tell: Callable[[str], None] = lambda _text: None
     """Told what begins."""
+
+    def settings(self, name: str) -> TrainSettings:
+        """Settings of a method, Initial's among them.
+
+        Raises:
+            ConfigError: they cannot be used.
+        """
+        changes = {} if name == "initial" else self.changes
+        changes = {**changes, **self.method_changes.get(name, {})}
+        return methods.settings_for(name, self.preset, changes)
+
+    def text(self, name: str, window: WindowData) -> Path:
+        """What a method reads of a window.
+
+        Raises:
+            TrainerError: it reads corpora, and the window has none.
+        """
+        if methods.METHODS[name].text == "dataset":
+            return window.dataset
+        if window.corpus is None:
+            raise TrainerError(
+                f"{window.dataset}: {name} trains on a corpus as of the window's end; give one"
+            )
+        return window.corpus
+
+    def reviewed(self, name: str) -> Path:
+        """The initial corpus, of which a method reads again.
+
+        Raises:
+            TrainerError: there is none.
+        """
+        if self.corpus is None:
+            raise TrainerError(f"{name} reviews the initial corpus; give it")
+        return self.corpus
+
+    def key(self, name: str, data: Mapping[str, Any]) -> Key:
+        """A method's run of the window that a manifest's ``data`` names."""
+        label = runs.label(name, self.preset)
+        return Key(str(data["wiki"]), str(data["window"]), int(data["version"]), label)
+
+    def initial_key(self, wiki: str) -> Key:
+        """The run of Initial."""
+        return Key(wiki, runs.INITIAL, 1, runs.label("initial", self.preset))
 
 
 def wanted(names: Sequence[str]) -> tuple[str, ...]:
@@ -112,17 +148,15 @@ def train_initial(study: Study, wiki: str) -> Path | str:
     """
     if study.initial is not None:
         return study.initial
-    key = _initial_key(study, wiki)
+    key = study.initial_key(wiki)
     if study.corpus is None or study.start is None:
         if found := study.runs.find(key):
             return found.model
         raise TrainerError(
             f"{study.runs.folder(key)}: no initial model; give one, or a corpus and a start model"
         )
-    changes = study.method_changes.get("initial", {})
-    settings = methods.settings_for("initial", study.preset, changes)
     inputs = train.Inputs(study.start, study.corpus, cache=study.runs.root / "tokens")
-    return _train(study, key, settings, inputs).model
+    return _train(study, key, study.settings("initial"), inputs).model
 
 
 def train_window(
@@ -142,13 +176,12 @@ def train_window(
     return [_window(study, name, window, earlier, initial) for name in study.methods]
 
 
-def evaluate_run(study: Study, model: Path | str, out: Path, datasets: Sequence[Path]) -> None:
+def evaluate_run(study: Study, model: Path | str, out: Path, datasets: Iterable[Path]) -> None:
     """Evaluate a model on datasets, each once, below ``out``; one process does it for all."""
     for path in datasets if threads.is_first() else ():
         data = dataset.open_folder(path, verify=False).data
         name = f"{data['window']}-v{data['version']}"
-        if study.tell:
-            study.tell(f"evaluate {out.name} on {name}")
+        study.tell(f"evaluate {out.name} on {name}")
         evaluate.run(
             model,
             path,
@@ -169,71 +202,57 @@ def run(
     """A whole study: Initial, then every window in order, every model on every window.
 
     ``before`` are windows that lie earlier, oldest first: their runs are what the first of
-    ``windows`` goes on from, and their text may be reviewed. From the first of them that a
-    method began on, finished or not, it is trained on every one that it has not been: a window
-    that failed or was left out is made up for, not passed over. ``measure``: False trains
-    alone. What can be known to fail fails before any training.
+    ``windows`` goes on from, and their text may be reviewed. Those after the last that a method
+    finished are made up for, if it began on them or on one before: a window that failed or was
+    left out is not passed over. ``measure``: False trains alone. What can be known to fail
+    fails before any training; where a method fails in training, the others go on.
 
     Raises:
         ConfigError: settings of one of the methods.
         DatasetError: the windows are of several wikis or not in order of time, or a folder
             breaks its contract.
-        TrainerError: something a method needs was not given; see :func:`trainer.train.run`.
+        TrainerError: something a method needs was not given, or one failed, at the end of all;
+            see :func:`trainer.train.run`.
     """
-    _check_order((*before, *windows))
+    timeline.check_order([w.dataset for w in (*before, *windows)])
     data = dataset.open_folder(windows[0].dataset, verify=False).data
     wiki, paths = str(data["wiki"]), [w.dataset for w in windows]
     everything = (*before, *windows)
-    due = [_owed(study, wiki, before, number) for number in range(len(before))]
-    due += [study.methods for _ in windows]
-    _check(study, everything, due, paths if measure else ())
+    due = duties.due(study, wiki, before, windows)
+    duties.check(study, wiki, due, paths if measure else ())
     initial = train_initial(study, wiki)
-    done: list[Run] = []
-    if study.initial is None and (first := study.runs.find(_initial_key(study, wiki))):
-        done.append(first)
-    for number, (window, names) in enumerate(zip(everything, due, strict=True)):
-        plan = replace(study, methods=names)
-        done += train_window(plan, window, everything[:number], initial)
-    if measure and study.initial is not None:
+    done, failed = _update(study, everything, due, initial)
+    if study.initial is not None and measure:
         aside = study.runs.folder(Key(wiki, runs.INITIAL, 1, runs.GIVEN))
         evaluate_run(study, study.initial, aside, paths)
-    for finished in done if measure else ():
-        evaluate_run(study, finished.model, finished.folder, paths)
-    return done
+    elif study.initial is None and (first := study.runs.find(study.initial_key(wiki))):
+        done.insert(0, (first, paths[0]))
+    for finished, own in done if measure else ():
+        evaluate_run(study, finished.model, finished.folder, dict.fromkeys([own, *paths]))
+    if failed:
+        told = "; ".join(f"{name}: {error}" for name, error in failed.items())
+        raise TrainerError(told) from next(iter(failed.values()))
+    return [finished for finished, _ in done]
 
 
-def earlier(path: Path) -> list[Path]:
-    """Datasets of the windows before that of ``path``, oldest first, the current version each.
-
-    ``path`` is ``<root>/<wiki>/<window>/v<version>``, as is what is found; beside a folder that
-    lies elsewhere nothing is looked for.
-    """
-    path = path.resolve()
-    data = dataset.open_folder(path, verify=False).data
-    if [path.parent.parent.name, path.parent.name] != [data.get("wiki"), data.get("window")]:
-        return []
-    start = _start(path)
-    found = [(_start(current), current) for current in datasets(path.parent.parent)]
-    return [other for begins, other in sorted(found) if begins < start]
-
-
-def datasets(root: Path) -> list[Path]:
-    """The current version of every window below ``<root>/<window>/v<version>``, by time."""
-    found = []
-    for window in root.iterdir():
-        versions = [p for p in window.glob("v*") if (p / "manifest.json").exists()]
-        index = window / "index.json"
-        number = files.read_json(index).get("current") if index.exists() else None
-        if number is not None:
-            versions = [p for p in versions if p.name == f"v{number}"]
-        if versions:
-            found.append(max(versions, key=lambda p: int(p.name.removeprefix("v"))))
-    return sorted(found, key=_start)
-
-
-def _start(path: Path) -> str:
-    data = dataset.open_folder(path, verify=False).data
-    return str(data.get("start") or data.get("window"))
+def _update(
+    study: Study, everything: Sequence[WindowData], due: Sequence[Duty], initial: Path | str
+) -> tuple[list[tuple[Run, Path]], dict[str, TrainerError]]:
+    """Finished runs with the dataset of each, and why methods failed, which then rest."""
+    done: list[tuple[Run, Path]] = []
+    failed: dict[str, TrainerError] = {}
+    for window, name in due:
+        if name in failed:
+            continue
+        earlier = everything[: everything.index(window)]
+        try:
+            done.append((_window(study, name, window, earlier, initial), window.dataset))
+        except TrainerError as error:
+            if threads.several():  # the other processes may be waiting for this one
+                raise
+            failed[name] = error
+            study.tell(f"{name} failed on {window.dataset}: {error}")
+    return done, failed
 
 
 def _window(
@@ -243,20 +262,18 @@ def _window(
     earlier: Sequence[WindowData],
     initial: Path | str,
 ) -> Run:
-    data = dataset.open_folder(window.dataset, verify=False).data
-    label = runs.label(name, study.preset)
-    key = Key(str(data["wiki"]), str(data["window"]), int(data["version"]), label)
-    settings = _settings(study, name)
-    text = _text(name, window)
+    key = study.key(name, dataset.open_folder(window.dataset, verify=False).data)
+    settings = study.settings(name)
+    text = study.text(name, window)
     review: tuple[Path, ...] = ()
     if settings.review.ratio:
-        review = (_reviewed(study, name),)
+        review = (study.reviewed(name),)
         if settings.review.source == "all-previous":
             review += tuple(w.dataset for w in earlier)
     start: Path | str = initial
     for before in reversed(earlier):
         past = dataset.open_folder(before.dataset, verify=False).data
-        if found := study.runs.newest(key.wiki, str(past["window"]), label):
+        if found := study.runs.newest(key.wiki, str(past["window"]), key.label):
             start = found.model
             break
     inputs = train.Inputs(
@@ -270,80 +287,8 @@ def _window(
     return _train(study, key, settings, inputs)
 
 
-def _settings(study: Study, name: str) -> TrainSettings:
-    changes = {**study.changes, **study.method_changes.get(name, {})}
-    return methods.settings_for(name, study.preset, changes)
-
-
-def _text(name: str, window: WindowData) -> Path:
-    """What a method reads of a window."""
-    if methods.METHODS[name].text == "dataset":
-        return window.dataset
-    if window.corpus is None:
-        raise TrainerError(
-            f"{window.dataset}: {name} trains on a corpus as of the window's end; give one"
-        )
-    return window.corpus
-
-
-def _reviewed(study: Study, name: str) -> Path:
-    if study.corpus is None:
-        raise TrainerError(f"{name} reviews the initial corpus; give it")
-    return study.corpus
-
-
-def _owed(study: Study, wiki: str, before: Sequence[WindowData], number: int) -> tuple[str, ...]:
-    """Methods that began on an earlier window up to this one and have no finished run of it."""
-    names = [str(dataset.open_folder(w.dataset, verify=False).data["window"]) for w in before]
-
-    def owed(name: str) -> bool:
-        label = runs.label(name, study.preset)
-        begun = any(study.runs.begun(wiki, window, label) for window in names[: number + 1])
-        return begun and study.runs.newest(wiki, names[number], label) is None
-
-    return tuple(name for name in study.methods if owed(name))
-
-
-def _check(
-    study: Study,
-    windows: Sequence[WindowData],
-    due: Sequence[tuple[str, ...]],
-    measured: Sequence[Path],
-) -> None:
-    """Fail now where a study would fail after hours of training.
-
-    ``due``: the methods that train on each window; ``measured``: the datasets that models are
-    evaluated on.
-
-    Raises:
-        ConfigError, DatasetError, TrainerError: as :func:`run` has them.
-    """
-    work = [(name, w) for w, names in zip(windows, due, strict=True) for name in names]
-    texts = [_text(name, window) for name, window in work]
-    chosen = [_settings(study, name) for name in study.methods]
-    texts += [_reviewed(study, s.method) for s in chosen if s.review.ratio]
-    if study.initial is None and study.start is not None and study.corpus is not None:
-        changes = study.method_changes.get("initial", {})
-        chosen.append(methods.settings_for("initial", study.preset, changes))
-        texts.append(study.corpus)
-    if measured and study.evaluation.tagger and "intrinsic" in study.evaluation.parts:
-        pos.spacy_tagger(study.evaluation.tagger)
-    if threads.is_first():
-        for path in dict.fromkeys([*(w.dataset for _, w in work), *texts]):
-            folder = dataset.open_folder(path)
-            if path in texts:
-                next(folder.texts())
-        for path in measured:
-            evaluate.check(path, study.evaluation)
-    source = study.start if study.initial is None else study.initial
-    if source is not None:
-        for settings in chosen:
-            checks.shapes(settings, source)
-
-
 def _train(study: Study, key: Key, settings: TrainSettings, inputs: train.Inputs) -> Run:
-    if study.tell:
-        study.tell(f"train {key}")
+    study.tell(f"train {key}")
     observe = study.observe
 
     def step(report: StepReport) -> None:
@@ -351,18 +296,3 @@ def _train(study: Study, key: Key, settings: TrainSettings, inputs: train.Inputs
             observe(key, report)
 
     return study.runs.train(key, settings, inputs, observe=step, sinks=study.sinks, on=study.device)
-
-
-def _initial_key(study: Study, wiki: str) -> Key:
-    return Key(wiki, runs.INITIAL, 1, runs.label("initial", study.preset))
-
-
-def _check_order(windows: Sequence[WindowData]) -> None:
-    if not windows:
-        raise DatasetError("a study needs at least one window")
-    found = [dataset.open_folder(w.dataset, verify=False).data for w in windows]
-    if len({d.get("wiki") for d in found}) != 1:
-        raise DatasetError("the windows of a study must be of one wiki")
-    starts = [_start(w.dataset) for w in windows]
-    if starts != sorted(set(starts)):
-        raise DatasetError(f"windows must be in order of time, found {', '.join(starts)}")

@@ -18,3 +18,8 @@ def wait_passively() -> None:
 def is_first() -> bool:
     """Whether this is the only process, or the first that ``torchrun`` started."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def several() -> bool:
+    """Whether ``torchrun`` started more processes than this one."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1

@@ -247,7 +247,9 @@ class Loop:
             batch = self.mixture.batch(rows)
             tokens = int((batch.labels != IGNORE).sum())
             work = partial(self._backward, batch, tokens)
-            sums = device.bearing(work, self.micro_batch, self._attempt)
+            # An attempt of one process alone would meet the exchange that the others are in.
+            attempt = self._attempt if me.size == 1 else None
+            sums = device.bearing(work, self.micro_batch, attempt)
             nll, nll_old, tokens_old = me.total(sums)
 
             lr = learning_rate(settings, step, self.steps)

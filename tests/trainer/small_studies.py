@@ -1,6 +1,6 @@
 """Studies of a few steps on the tiny world, shared by their tests."""
 
-from trainer import evaluate, study
+from trainer import evaluate, timeline
 from trainer.runs import Runs
 from trainer.study import Study, WindowData
 
@@ -10,7 +10,7 @@ EVALUATION = evaluate.EvaluateSettings(parts=evaluate.PARTS, samples=20, tagger=
 
 
 def windows(world):
-    found = study.datasets(world / "datasets" / "tiny")
+    found = timeline.datasets(world / "datasets" / "tiny")
     return [WindowData(p, world / "corpora" / p.parent.name) for p in found]
 
 

@@ -74,7 +74,7 @@ def test_a_kind_that_does_not_keep_documents_apart_trains_without_their_mask(
     tmp_path, folders, september, kind
 ):
     given = Inputs(folders(kind), september)
-    with pytest.raises(TrainerError, match=rf"mask=document: .*\({kind}\).*set mask=none"):
+    with pytest.raises(TrainerError, match=rf"diff: mask=document.*\({kind}\).*--set mask=none"):
         train.run(settings(steps=2), given, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     made = train.run(settings(steps=2, mask="none"), given, tmp_path / "out")
@@ -214,8 +214,8 @@ def test_a_kind_without_a_last_norm_has_no_place_for_adapters(tmp_path, tiny_mod
     shape = {"do_layer_norm_before": False, "word_embed_proj_dim": 16}
     folder = architectures.write("opt", tmp_path / "opt", tiny_model, **shape)
     with pytest.raises(TrainerError, match=r"kind of model \(opt\) has no norm"):
-        checks.shapes(chosen("kadapter"), folder)
-    checks.shapes(chosen("lora"), folder)
+        checks.shapes([chosen("kadapter")], folder)
+    checks.shapes([chosen("lora")], folder)
 
 
 # --- what a configuration alone says ------------------------------------------------------------
@@ -227,29 +227,55 @@ def test_what_fits_a_model_is_known_without_its_weights(tmp_path, folders, kind,
     bare = tmp_path / kind
     bare.mkdir()
     (bare / "config.json").write_bytes((folders(kind) / "config.json").read_bytes())
-    checks.shapes(chosen(method), bare)
+    checks.shapes([chosen(method)], bare)
     if method == "lora":
         with pytest.raises(TrainerError, match=r"lora\.targets nothing: .*it has"):
-            checks.shapes(chosen(method, **{"lora.targets": ("nothing",)}), bare)
+            checks.shapes([chosen(method, **{"lora.targets": ("nothing",)})], bare)
     if method == "kadapter":
         with pytest.raises(TrainerError, match=r"kadapter\.layers 1, 2: .*states 0\.\.1"):
-            checks.shapes(chosen(method, **{"kadapter.layers": (1, 2)}), bare)
+            checks.shapes([chosen(method, **{"kadapter.layers": (1, 2)})], bare)
 
 
 def test_rows_too_long_and_a_missing_model_are_known_without_weights(tmp_path, tiny_model):
     with pytest.raises(ConfigError, match="sequence 65: the model has 64 positions"):
-        checks.shapes(chosen("diff", sequence=65), tiny_model)
+        checks.shapes([chosen("diff", sequence=65)], tiny_model)
     with pytest.raises(TrainerError, match=f"{tmp_path}: no model's configuration"):
-        checks.shapes(chosen("diff"), tmp_path)
+        checks.shapes([chosen("diff")], tmp_path)
+
+
+def test_rows_longer_than_a_sliding_window_keep_no_documents_apart(tmp_path, tiny_model):
+    # The mask of documents would take the window's place: another model would be trained.
+    back = 16
+    folder = architectures.write("gemma2", tmp_path, tiny_model, sliding_window=back)
+    checks.shapes([chosen("diff", sequence=back)], folder)
+    checks.shapes([chosen("diff", sequence=back + 1, mask="none")], folder)
+    with pytest.raises(ConfigError, match=f"looks back {back} tokens.*sequence={back}, or mask"):
+        checks.shapes([chosen("diff", sequence=back + 1)], folder)
+
+
+def test_all_that_starts_from_a_model_is_checked_before_the_first_trains(folders):
+    with pytest.raises(TrainerError, match="initial: mask=document.*--set-initial mask=none"):
+        checks.starts([chosen("initial"), chosen("diff", mask="none")], folders("bloom"))
+    with pytest.raises(TrainerError, match="diff: mask=document.*--set mask=none"):
+        checks.starts([chosen("initial", mask="none"), chosen("diff")], folders("bloom"))
+    checks.starts([chosen("diff", mask="none")], folders("bloom"))
+
+
+def test_a_broken_start_is_not_taken_for_one_that_mixes_documents(tiny_model):
+    module = model.load(tiny_model).module
+    with torch.no_grad():
+        next(module.parameters()).fill_(torch.nan)
+    with pytest.raises(TrainerError, match="no finite logits"):
+        checks.separates(module)
 
 
 def test_a_start_with_adapters_is_asked_for_its_base(tmp_path, tiny_model):
     _, module = prepared(tiny_model, "kadapter")
     language = model.load(tiny_model)
     model.save(dataclasses.replace(language, module=module), tmp_path / "month")
-    checks.shapes(chosen("kadapter"), tmp_path / "month")
+    checks.shapes([chosen("kadapter")], tmp_path / "month")
     with pytest.raises(ConfigError, match="64 positions"):
-        checks.shapes(chosen("kadapter", sequence=65), tmp_path / "month")
+        checks.shapes([chosen("kadapter", sequence=65)], tmp_path / "month")
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,19 @@
 import dataclasses
 import shutil
 
+import pyarrow.parquet as pq
 import pytest
 from small_studies import INITIAL, QUICK, make, windows
 from trainer_world import write_dataset
 
-from trainer import files, section, study
+from trainer import files, section, study, timeline
 from trainer.study import WindowData
-from twiki.errors import DatasetError, TrainerError
+from twiki.errors import TrainerError, TwikiError
 
 
 def closed(config, path, **more):
     """What ``twiki train DATASET --config`` does when a window closes."""
-    before = [section.window_data(p, config) for p in study.earlier(path)]
+    before = [section.window_data(p, config) for p in timeline.earlier(path)]
     plan = dataclasses.replace(section.make_study(config), **more)
     return study.run(plan, [section.window_data(path, config)], before=before)
 
@@ -55,12 +56,12 @@ def test_when_a_window_closes_each_method_trains_once(world, tmp_path):
 
 def test_earlier_windows_are_found_beside_a_dataset_and_nowhere_else(world, tmp_path):
     first, second = (w.dataset for w in windows(world))
-    assert study.earlier(first) == []
-    assert study.earlier(second) == [first.resolve()]
+    assert timeline.earlier(first) == []
+    assert timeline.earlier(second) == [first.resolve()]
     lonely = tmp_path / "somewhere" / "else"
     shutil.copytree(second, lonely)
     shutil.copytree(first, tmp_path / "somewhere" / "2026-09" / "v1")
-    assert study.earlier(lonely) == []
+    assert timeline.earlier(lonely) == []
 
 
 def test_the_window_before_is_reviewed_and_gone_on_from(world, tmp_path):
@@ -79,7 +80,7 @@ def three(world, tmp_path):
     copied = tmp_path / "datasets" / "tiny"
     shutil.copytree(world / "datasets/tiny", copied)
     write_dataset(copied / "2026-11" / "v1", 1, "2026-11")
-    found = study.datasets(copied)
+    found = timeline.datasets(copied)
     return [WindowData(path) for path in found]
 
 
@@ -116,14 +117,78 @@ def test_a_window_left_out_is_made_up_for(world, tmp_path, three):
     assert starts(done[1:]) == {"2026-10": "2026-09", "2026-11": "2026-10"}
 
 
-def test_what_is_made_up_for_needs_its_text_too(world, tmp_path, three):
-    plan = make(world, tmp_path / "runs", "full")
-    study.run(plan, windows(world)[:1], measure=False)
-    last = WindowData(three[2].dataset, world / "corpora" / "2026-10")
-    with pytest.raises(TrainerError, match="2026-10/v1: full trains on a corpus"):
-        study.run(plan, [last], before=three[:2], measure=False)
-    diff = dataclasses.replace(plan, methods=("diff",))
-    study.run(diff, three[:1], measure=False)
+def test_a_window_made_up_for_is_measured_on_its_own_facts_too(world, tmp_path, three):
+    plan = make(world, tmp_path / "runs", "diff")
+    study.run(plan, three[:1], measure=False)
+    done = study.run(plan, three[2:], before=three[:2])
+    measured = {r.key.window: list(r.evaluations()) for r in done}
+    assert measured["2026-10"] == ["2026-10-v1", "2026-11-v1"]
+    assert measured["2026-11"] == ["2026-11-v1"]
+
+
+def test_a_gap_that_was_passed_over_stays_one(world, tmp_path, three):
+    plan = make(world, tmp_path / "runs", "diff")
+    study.run(plan, [three[0], three[2]], measure=False)
+    steps = []
+    again = dataclasses.replace(plan, observe=lambda key, _: steps.append(key))
+    study.run(again, three[2:], before=three[:2], measure=False)
+    assert steps == []
+
+
+def test_a_quiet_month_and_a_method_on_whole_corpora_owe_nothing(world, tmp_path, three):
+    corpora = [WindowData(w.dataset, world / "corpora" / "2026-10") for w in three]
+    plan = make(world, tmp_path / "runs", "diff", "full")
+    study.run(plan, corpora[:1], measure=False)
+    manifest = files.read_json(three[1].dataset / "manifest.json")
+    part = three[1].dataset / "diffset.parquet"
+    pq.write_table(pq.read_table(part).slice(0, 0), part)
+    known = {"bytes": part.stat().st_size, "sha256": files.sha256_of(part)}
+    manifest["data"]["files"]["diffset.parquet"] = known
+    files.write_json(three[1].dataset / "manifest.json", manifest)
+    done = study.run(plan, corpora[2:], before=three[:2], measure=False)
+    assert [(r.key.window, r.key.label) for r in done[1:]] == [
+        ("2026-11", "diff"),
+        ("2026-11", "full"),
+    ]
+
+
+def test_what_is_made_up_for_is_checked_before_any_training(world, tmp_path, three):
+    plan = make(world, tmp_path / "runs", "diff")
+    study.run(plan, three[:1], measure=False)
     (three[1].dataset / "diffset.parquet").write_bytes(b"")
-    with pytest.raises(DatasetError, match="diffset"):
-        study.run(diff, three[2:], before=three[:2], measure=False)
+    with pytest.raises(TwikiError, match="diffset"):
+        study.run(plan, three[2:], before=three[:2], measure=False)
+
+
+def test_a_method_that_fails_rests_and_the_others_go_on(world, tmp_path, three):
+    def fail(key, _step):
+        if (key.label, key.window) == ("lora", "2026-10"):
+            raise TrainerError("it diverged")
+
+    told = []
+    plan = make(world, tmp_path / "runs", "lora", "diff", observe=fail, tell=told.append)
+    changed = {**plan.changes, "lora.rank": 2}
+    with pytest.raises(TrainerError, match="lora: it diverged"):
+        study.run(dataclasses.replace(plan, changes=changed), three)
+    found = {(r.key.label, r.key.window) for r in plan.runs.all("tiny")}
+    assert {window for label, window in found if label == "diff"} == {
+        "2026-09",
+        "2026-10",
+        "2026-11",
+    }
+    assert {window for label, window in found if label == "lora"} == {"2026-09"}
+    assert any("lora failed on" in text for text in told)
+    last = next(r for r in plan.runs.all() if (r.key.label, r.key.window) == ("diff", "2026-11"))
+    assert len(last.evaluations()) == 3
+
+
+def test_of_several_processes_a_failing_one_ends_all(world, tmp_path, three, monkeypatch):
+    def fail(_key, _step):
+        raise TrainerError("it diverged")
+
+    plan = make(world, tmp_path / "runs", "diff", "merge", observe=fail)
+    monkeypatch.setattr(study.threads, "several", lambda: True)
+    given = dataclasses.replace(plan, initial=world / "start")
+    with pytest.raises(TrainerError, match="^it diverged"):
+        study.run(given, three[:1])
+    assert not plan.runs.begun("tiny", "2026-09", "merge")

@@ -183,3 +183,5 @@ def test_the_section_refuses_unknown_names_and_methods():
         read_section({"on_clos": []})
     with pytest.raises(ConfigError, match="'dif' does not exist"):
         read_section({"on_close": ["dif"]})
+    with pytest.raises(ConfigError, match="evaluation_batch"):
+        read_section({"evaluation_batch": 0})

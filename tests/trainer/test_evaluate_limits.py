@@ -170,10 +170,10 @@ def device(monkeypatch):
 @pytest.mark.parametrize(
     ("part", "batch", "said"),
     [
-        ("extrinsic", 7, "extrinsic with 7 rows .* --batch 3 .*--evaluation-batch 3"),
-        ("intrinsic", 32, "intrinsic with 16 rows .* --batch 8 .*--evaluation-batch 8"),
-        ("generation", 6, "generation with 6 rows .* --batch 3 "),
-        ("lighttuning", 4, "lighttuning with 4 rows .* --batch 2 "),
+        ("extrinsic", 7, "extrinsic with 7 rows .* --batch 3,.*--evaluation-batch 3"),
+        ("intrinsic", 32, "intrinsic with 16 rows .* --batch 8,.*--evaluation-batch 8"),
+        ("generation", 6, "generation with 6 rows .* --batch 3,"),
+        ("lighttuning", 4, "lighttuning with 4 rows .* --batch 2,"),
         ("extrinsic", 1, "extrinsic with --batch 1: lower --sequence, or take another --device"),
     ],
 )
@@ -216,3 +216,27 @@ def test_nothing_but_the_batch_is_lost_after_an_error(tmp_path, tiny_model, sept
     assert not out.exists()
     evaluate.run(tiny_model, september, dataclasses.replace(QUICK, batch=2), out)
     assert (out / "evaluation.json").exists()
+
+
+def test_another_batch_finds_what_was_measured(tmp_path, tiny_model, september, monkeypatch):
+    first = evaluate.run(tiny_model, september, QUICK, tmp_path)
+    monkeypatch.setattr(model, "load", None)  # nothing is measured again
+    other = dataclasses.replace(QUICK, batch=QUICK.batch // 2)
+    assert evaluate.run(tiny_model, september, other, tmp_path) == first
+
+
+def test_what_was_measured_in_an_older_way_is_measured_anew(
+    tmp_path, tiny_model, september, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluate, "SCHEMA", evaluate.SCHEMA - 1)
+        evaluate.run(tiny_model, september, QUICK, tmp_path)
+    assert evaluate.run(tiny_model, september, QUICK, tmp_path)["schema"] == evaluate.SCHEMA
+
+
+def test_the_references_figure_can_be_left_out(tiny_model, september):
+    bare = evaluate.run(tiny_model, september, dataclasses.replace(QUICK, reference=False))
+    assert bare["extrinsic"]["changed"]["reference_batch_mean"] is None
+    whole = evaluate.run(tiny_model, september, QUICK)
+    assert whole["extrinsic"]["changed"]["reference_batch_mean"] > 1
+    assert bare["extrinsic"]["changed"]["object"] == whole["extrinsic"]["changed"]["object"]

@@ -80,6 +80,11 @@ def test_a_step_without_memory_names_a_micro_batch_that_was_tried_and_fits():
     assert tried == [10, 5, 2]
 
 
+def test_one_process_of_several_tries_nothing_and_names_the_half():
+    with pytest.raises(TrainerError, match=r"= 24: set micro_batch = 12, and run the same"):
+        device.bearing(full, 24, None)
+
+
 def test_where_no_micro_batch_fits_none_is_named():
     attempt, tried = bears(9)
     with pytest.raises(TrainerError, match=r"micro_batch = 1: lower sequence"):

@@ -163,3 +163,10 @@ def test_the_cache_is_json_with_the_taggers_name(tmp_path):
     pos.cached(pos.Tagger("t", lambda texts: [[] for _ in texts]), ["a"], tmp_path, "d")
     (path,) = tmp_path.iterdir()
     assert files.read_json(path)["tagger"] == "t"
+
+
+def test_a_folder_that_spacy_cannot_load_is_named(tmp_path):
+    pytest.importorskip("spacy")
+    files.write_json(tmp_path / "meta.json", {"lang": "en", "name": "x", "version": "1"})
+    with pytest.raises(TrainerError, match=f"tagger {tmp_path}: spaCy cannot load it"):
+        pos.spacy_tagger(str(tmp_path))

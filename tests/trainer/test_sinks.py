@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from small_runs import KillError, kill_after, settings
 
-from trainer import files, train
+from trainer import files, sinks, train
 from trainer.sinks import JsonLines, StepReport
 from trainer.train import Inputs
 from twiki.errors import TrainerError
@@ -22,6 +22,15 @@ def test_a_sink_whose_package_is_missing_is_named(tmp_path, tiny_model, septembe
     monkeypatch.setitem(sys.modules, "wandb", None)
     with pytest.raises(TrainerError, match=r"twiki\[sinks\]"):
         train.run(settings(), Inputs(tiny_model, september), tmp_path / "o", sinks=("wandb",))
+
+
+def test_sinks_are_known_to_be_there_before_anything_is_trained(monkeypatch):
+    sinks.check(("tensorboard", "wandb"))
+    with pytest.raises(TrainerError, match="'tensorbord' does not exist; there are tensorboard"):
+        sinks.check(("tensorbord",))
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(TrainerError, match="sink tensorboard: pip install"):
+        sinks.check(("tensorboard",))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from small_studies import EVALUATION, QUICK, make, windows
 from trainer_world import facts, rows, write_folder
 
-from trainer import collected, dataset, files, model, months, report, study
+from trainer import collected, dataset, files, model, months, report, study, timeline
 from trainer.runs import Key, Runs
 from trainer.study import WindowData
 from twiki.errors import ConfigError, DatasetError, TrainerError, TwikiError
@@ -199,9 +199,9 @@ def test_the_current_version_of_a_window_counts(world, tmp_path):
     root = tmp_path / "tiny"
     for version in ("v1", "v2"):
         shutil.copytree(world / "datasets/tiny/2026-09/v1", root / "2026-09" / version)
-    assert [p.name for p in study.datasets(root)] == ["v2"]
+    assert [p.name for p in timeline.datasets(root)] == ["v2"]
     (root / "2026-09" / "index.json").write_text(json.dumps({"current": 1}))
-    assert [p.name for p in study.datasets(root)] == ["v1"]
+    assert [p.name for p in timeline.datasets(root)] == ["v1"]
 
 
 # --- the report -----------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def stream(
             exporter.run()
             tell()
             show()
-            windows.trainings.tick()
+            trainings.tick()
 
         contents: Contents = NoContents()
         beside: Live | None = None
@@ -106,7 +106,8 @@ def stream(
             contents = source_api = stack.enter_context(api(chosen, clock=clock, metrics=metrics))
             beside = live(source_api, chosen, now=healing.moment_of(engine, chosen, clock))
             labels = source_api
-        windows = _Windows(engine, InTurn(chosen, config), datasets, labels)
+        trainings = stack.enter_context(InTurn(chosen, config))
+        windows = _Windows(engine, trainings, datasets, labels)
         embedded = Embedded(
             engine,
             chosen,
@@ -131,7 +132,7 @@ def stream(
             "counts": engine.counts,
             "needs": sum(1 for _ in store.needs()),
         }
-    trained = windows.trainings.finish()
+    trained = trainings.finish()
     say(f"stopped at {told['watermark']}; {told['needs']} revisions still to be fetched")
     if as_json:
         give(told)

@@ -113,7 +113,7 @@ def train(
     from trainer import threads
 
     threads.wait_passively()
-    from trainer import files, section, study
+    from trainer import files, section, study, timeline
 
     given = {
         "preset": preset,
@@ -135,7 +135,7 @@ def train(
     if not about.on_close:
         raise UsageError("no method: give --methods, or on_close in [trainer]")
     windows = _windows(datasets or [], root, wiki, months, about)
-    before = [section.window_data(p, about) for p in study.earlier(windows[0].dataset)]
+    before = [section.window_data(p, about) for p in timeline.earlier(windows[0].dataset)]
     # Of the processes that torchrun starts one makes the models, the others find them.
     with files.locked(about.runs / "start.lock", wait=True):
         about = _with_models(about)
@@ -289,7 +289,7 @@ def _small_model(about: "TrainerConfig") -> Path:
 def _windows(
     given: list[Path], root: Path | None, wiki: str, months: str | None, about: "TrainerConfig"
 ) -> "list[WindowData]":
-    from trainer import section, study
+    from trainer import section, timeline
 
     if bool(given) == bool(months):
         raise UsageError("give dataset folders, or --months")
@@ -299,7 +299,7 @@ def _windows(
         if not (root / wiki).is_dir():
             raise UsageError(f"--datasets: no folder {root}/{wiki}")
         first, _, last = months.partition("..")
-        everything = study.datasets(root / wiki)
+        everything = timeline.datasets(root / wiki)
         names = [path.parent.name for path in everything]
         if first not in names or (last or first) not in names:
             raise UsageError(f"--months {months}: there are {', '.join(names) or 'no windows'}")

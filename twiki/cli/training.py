@@ -6,11 +6,13 @@ before. The trainer's folder of runs sees to it that each (window, version, meth
 once, however often this is asked for.
 """
 
+import shlex
+import signal
 import subprocess
 import sys
 from collections import deque
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from twiki.cli.common import say
 
@@ -18,8 +20,15 @@ if TYPE_CHECKING:
     from stream.settings import Settings
 
 
+_STOPPED = {-signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGINT, 128 + signal.SIGTERM}
+"""Exit codes of a process that was asked to end."""
+
+
 class InTurn:
-    """Starts what ``[trainer]`` asks for, each when the one before has ended."""
+    """Starts what ``[trainer]`` asks for, each when the one before has ended.
+
+    Used with ``with``: where the block fails, it says which trainings were not started.
+    """
 
     def __init__(
         self,
@@ -57,9 +66,11 @@ class InTurn:
             if self._running.poll() is None:
                 return
             self._well = self._well and self._running.returncode == 0
+            if self._running.returncode in _STOPPED:
+                self._leave()  # Ctrl-C means all of it
             self._running = None
         if self._waiting:
-            command = [*self._program, str(self._waiting.popleft()), "--config", str(self._config)]
+            command = [*self._program, *self._words(self._waiting.popleft())]
             self._running = subprocess.Popen(command, stdout=subprocess.DEVNULL)  # noqa: S603 - ours
 
     def finish(self) -> bool:
@@ -68,3 +79,18 @@ class InTurn:
             self._running.wait()
             self.tick()
         return self._well
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._leave()
+
+    def _words(self, dataset: Path) -> tuple[str, ...]:
+        return (str(dataset), "--config", str(self._config))
+
+    def _leave(self) -> None:
+        """Start nothing more, and say what would have been."""
+        while self._waiting:
+            say(f"not started: twiki train {shlex.join(self._words(self._waiting.popleft()))}")

@@ -44,6 +44,25 @@ def test_a_failure_is_told_at_the_end_and_the_next_still_trains(tmp_path):
     assert not trainings.finish()
 
 
+def test_one_that_is_asked_to_end_is_the_last(tmp_path, capsys):
+    program = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    trainings = InTurn(ASKED, tmp_path / "twiki.toml", program=program)
+    for name in ("2026-08", "2026-09"):
+        trainings.told("cut", name)
+    assert not trainings.finish()
+    assert f"not started: twiki train 2026-09 --config {tmp_path}" in capsys.readouterr().err
+
+
+def test_where_the_command_fails_it_says_what_was_not_started(tmp_path, capsys):
+    trainings = in_turn(tmp_path)
+    with trainings:
+        for name in ("2026-08", "2026-09"):
+            trainings.told("cut", name)
+    trainings.__exit__(OSError, OSError("disk"), None)
+    assert "not started: twiki train 2026-09" in capsys.readouterr().err
+    assert trainings.finish()
+
+
 @pytest.mark.parametrize(
     "chosen", [Settings(), Settings(trainer={"on": "reconciled", "on_close": ["diff"]})]
 )
