@@ -44,8 +44,9 @@ def test_a_failure_is_told_at_the_end_and_the_next_still_trains(tmp_path):
     assert not trainings.finish()
 
 
-def test_one_that_is_asked_to_end_is_the_last(tmp_path, capsys):
-    program = (sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGTERM)", "sys.exit(130)"])
+def test_one_that_is_asked_to_end_is_the_last(tmp_path, capsys, end):
+    program = (sys.executable, "-c", f"import os, signal, sys; {end}")
     trainings = InTurn(ASKED, tmp_path / "twiki.toml", program=program)
     for name in ("2026-08", "2026-09"):
         trainings.told("cut", name)
