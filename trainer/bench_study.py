@@ -23,7 +23,7 @@ from typing import Any
 from trainer import claims, evaluate, files, methods, study, study_world, threads, train
 from trainer.config import SmallModel
 from trainer.runs import Key, Run, Runs
-from trainer.study import Study, WindowData
+from trainer.study_plan import Study, WindowData
 from twiki.errors import TrainerError
 
 UPDATE: dict[str, Any] = {

@@ -1,19 +1,15 @@
 """What a study has to train, and whether it can: known before the first step of it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from trainer import checks, dataset, evaluate, methods, pos, sinks, threads
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from trainer.study import Duty, Study, WindowData
+from trainer.study_plan import Duty, Study, WindowData
 
 
 def due(
-    study: "Study", wiki: str, before: Sequence["WindowData"], windows: Sequence["WindowData"]
-) -> list["Duty"]:
+    study: Study, wiki: str, before: Sequence[WindowData], windows: Sequence[WindowData]
+) -> list[Duty]:
     """Every method on every one of ``windows``, after what it owes of those ``before``.
 
     Of a method that reads diffsets these are the windows after the last that it finished, from
@@ -25,7 +21,7 @@ def due(
     return found + [(window, name) for window in windows for name in study.methods]
 
 
-def check(study: "Study", wiki: str, todo: Sequence["Duty"], measured: Sequence["Path"]) -> None:
+def check(study: Study, wiki: str, todo: Sequence[Duty], measured: Sequence[Path]) -> None:
     """Fail now where a study would fail after hours of training.
 
     ``measured``: the datasets that models are evaluated on.
@@ -59,12 +55,12 @@ def check(study: "Study", wiki: str, todo: Sequence["Duty"], measured: Sequence[
 
 
 def _owed(
-    study: "Study",
+    study: Study,
     wiki: str,
     name: str,
-    before: Sequence["WindowData"],
-    windows: Sequence["WindowData"],
-) -> list["WindowData"]:
+    before: Sequence[WindowData],
+    windows: Sequence[WindowData],
+) -> list[WindowData]:
     if methods.METHODS[name].text != "dataset":
         return []  # a later corpus holds all that an earlier one does
     folders = [dataset.open_folder(w.dataset, verify=False) for w in (*before, *windows)]

@@ -18,11 +18,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trainer import evaluate, study
+from trainer import evaluate
 from trainer.config import Preset
 from trainer.dataset import open_folder
 from trainer.runs import Runs
-from trainer.study import Observer, Study, WindowData
+from trainer.study_plan import Observer, Study, WindowData, wanted
 from twiki.config import Section
 from twiki.errors import ConfigError
 
@@ -65,7 +65,7 @@ def read_section(data: dict[str, Any]) -> TrainerConfig:
         config = msgspec.convert(data, TrainerConfig, dec_hook=_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"[trainer]: {error}") from error
-    study.wanted(config.on_close)
+    wanted(config.on_close)
     return config
 
 
@@ -76,7 +76,7 @@ def make_study(config: TrainerConfig, *, observe: Observer | None = None) -> Stu
         corpus=config.corpus,
         start=config.start,
         initial=config.initial,
-        methods=study.wanted(config.on_close),
+        methods=wanted(config.on_close),
         preset=config.preset,
         changes=dict(config.settings),
         method_changes={"initial": dict(config.initial_settings)},

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trainer import files
-from trainer.study import WindowData
+from trainer.study_plan import WindowData
 
 PERSONS, CLUBS, NEW_A_MONTH = 240, 60, 6
 CHANGED_SHARE = 0.05

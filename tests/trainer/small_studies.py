@@ -2,7 +2,7 @@
 
 from trainer import evaluate, timeline
 from trainer.runs import Runs
-from trainer.study import Study, WindowData
+from trainer.study_plan import Study, WindowData
 
 QUICK = {"sequence": 16, "batch": 4, "steps": 3, "checkpoint_every": 1}
 INITIAL = {**QUICK, "steps": 6, "lr": 3e-3}

@@ -9,7 +9,7 @@ from small_studies import INITIAL, QUICK, make, windows
 from trainer_world import write_dataset
 
 from trainer import files, section, study, timeline
-from trainer.study import WindowData
+from trainer.study_plan import WindowData
 from twiki.errors import TrainerError, TwikiError
 
 

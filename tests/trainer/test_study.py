@@ -12,7 +12,7 @@ from trainer_world import facts, rows, write_folder
 
 from trainer import collected, dataset, files, model, months, report, study, timeline
 from trainer.runs import Key, Runs
-from trainer.study import WindowData
+from trainer.study_plan import WindowData
 from twiki.errors import ConfigError, DatasetError, TrainerError, TwikiError
 
 

@@ -121,7 +121,7 @@ def _corpus(store: Any, chosen: Any, at: Any, out: Path, tell: Callable[[str, in
 def _train(datasets: list[Path], corpus: Path, out: Path, title: Callable[[str], None]) -> Path:
     """Base model, an update a window and method, every model on every window, the report."""
     patient_threads()
-    from trainer import report, study
+    from trainer import report, study, study_plan
     from trainer.config import SmallModel
     from trainer.dataset import open_folder
     from trainer.evaluate import EvaluateSettings
@@ -131,18 +131,18 @@ def _train(datasets: list[Path], corpus: Path, out: Path, title: Callable[[str],
     shape = SmallModel(layers=2)
     base = small_model(list(open_folder(corpus).texts()), out / "model", shape=shape)
     runs = Runs(out / "runs")
-    plan = study.Study(
+    plan = study_plan.Study(
         runs=runs,
         corpus=corpus,
         start=base,
         methods=_METHODS,
-        changes={**study.SMALL_UPDATE, "epochs": 6.0},
-        method_changes={"initial": {**study.SMALL_INITIAL, "epochs": 12.0}},
+        changes={**study_plan.SMALL_UPDATE, "epochs": 6.0},
+        method_changes={"initial": {**study_plan.SMALL_INITIAL, "epochs": 12.0}},
         evaluation=EvaluateSettings(rows=32, sequence=256, samples=200),
         observe=lambda key, step: title(f"{key}: step {step.step} of {step.steps}"),
         tell=title,
     )
-    study.run(plan, [study.WindowData(folder) for folder in datasets])
+    study.run(plan, [study_plan.WindowData(folder) for folder in datasets])
     report.render(runs, out / "report")
     return out / "report" / "report.html"
 

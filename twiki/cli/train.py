@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from trainer.runs import Key, Run
     from trainer.section import TrainerConfig
     from trainer.sinks import StepReport
-    from trainer.study import WindowData
+    from trainer.study_plan import WindowData
 
 Runs = Annotated[Path | None, typer.Option("--runs", help="Folder of runs (default: runs).")]
 SMALL = "small"
@@ -241,15 +241,15 @@ def _with_settings(
 ) -> "TrainerConfig":
     import msgspec
 
-    from trainer import study
+    from trainer import study_plan
 
     update: dict[str, Any] = {}
     first: dict[str, Any] = {}
     if small:
-        update, first = study.SMALL_UPDATE, study.SMALL_INITIAL
+        update, first = study_plan.SMALL_UPDATE, study_plan.SMALL_INITIAL
     if small and about.preset == "paper":
         # The paper's own values are what that preset is for; its rows are too long for the model.
-        update = first = {"sequence": study.SMALL_INITIAL["sequence"]}
+        update = first = {"sequence": study_plan.SMALL_INITIAL["sequence"]}
     return msgspec.structs.replace(
         about,
         settings={**update, **about.settings, **changes},
