@@ -143,16 +143,6 @@ def configuration(source: Path | str) -> Any:  # noqa: ANN401 - transformers shi
         raise TrainerError(f"{source}: no model's configuration can be read: {error}") from error
 
 
-def positions(source: Path | str) -> int | None:
-    """Tokens that a model reads at most, from its configuration alone; None: it names no limit.
-
-    Raises:
-        TrainerError: there is no model.
-    """
-    found = getattr(configuration(source).get_text_config(), "max_position_embeddings", None)
-    return found if isinstance(found, int) else None
-
-
 def outline(source: Path | str) -> nn.Module:
     """A model of a source's shape without weights (on torch's ``meta`` device).
 

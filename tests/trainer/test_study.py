@@ -123,7 +123,7 @@ def test_without_an_initial_model_it_says_what_is_needed(world, tmp_path):
 
 def test_rows_longer_than_the_model_reads_are_refused_before_any_training(world, tmp_path):
     plan = make(world, tmp_path / "runs", "diff", "recadam")
-    most = model.positions(world / "start")
+    most = model.configuration(world / "start").max_position_embeddings
     long = {"diff": {}, "recadam": {"sequence": most + 1}}
     changed = dataclasses.replace(plan, method_changes={**plan.method_changes, **long})
     with pytest.raises(ConfigError, match=f"sequence {most + 1}: the model has {most} positions"):
