@@ -23,7 +23,7 @@ from trainer.config import Preset
 from trainer.dataset import open_folder
 from trainer.runs import Runs
 from trainer.study_plan import Observer, Study, WindowData, wanted
-from twiki.config import Section
+from twiki.config import Section, to_path
 from twiki.errors import ConfigError
 
 
@@ -62,7 +62,7 @@ def read_section(data: dict[str, Any]) -> TrainerConfig:
         ConfigError: an unknown name, a value that does not fit, or a method there is not.
     """
     try:
-        config = msgspec.convert(data, TrainerConfig, dec_hook=_path)
+        config = msgspec.convert(data, TrainerConfig, dec_hook=to_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"[trainer]: {error}") from error
     wanted(config.on_close)
@@ -96,9 +96,3 @@ def window_data(dataset: Path, config: TrainerConfig) -> WindowData:
         name = str(open_folder(dataset, verify=False).data["window"])
         corpus = config.corpora / name if (config.corpora / name).exists() else None
     return WindowData(dataset, corpus)
-
-
-def _path(kind: type, value: object) -> object:
-    if kind is Path and isinstance(value, str):
-        return Path(value)
-    raise NotImplementedError(f"{kind} is not a type of setting")

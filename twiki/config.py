@@ -102,12 +102,17 @@ def load(path: Path | None, kind: type[C], overrides: dict[str, Any] | None = No
         section, _, name = dotted.partition(".")
         data.setdefault(section, {})[name] = value
     try:
-        return msgspec.convert(data, kind, dec_hook=_path)
+        return msgspec.convert(data, kind, dec_hook=to_path)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path or 'settings'}: {error}") from error
 
 
-def _path(kind: type, value: object) -> object:
+def to_path(kind: type, value: object) -> object:
+    """msgspec's ``dec_hook`` of every section: it knows no paths of its own.
+
+    Raises:
+        NotImplementedError: a section has a field of a kind that no TOML value stands for.
+    """
     if kind is Path and isinstance(value, str):
         return Path(value)
     raise NotImplementedError(f"{kind} is not a type of setting")
