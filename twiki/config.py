@@ -108,7 +108,7 @@ def load(path: Path | None, kind: type[C], overrides: dict[str, Any] | None = No
 
 
 def to_path(kind: type, value: object) -> object:
-    """msgspec's ``dec_hook`` of every section: it knows no paths of its own.
+    """The ``dec_hook`` of every section: msgspec itself knows no paths.
 
     Raises:
         NotImplementedError: a section has a field of a kind that no TOML value stands for.
