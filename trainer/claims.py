@@ -240,7 +240,8 @@ def _about_lora(judged: Sequence[Claim]) -> list[str]:
         return []
     more = all(claim.low > NOTICEABLE for claim in equal)
     told = "more" if more else "as much"
-    return [f"LoRA forgets less than Diff at one rate by learning less; learning alike, {told}."]
+    reason = "LoRA forgets less than Diff at one learning rate because it learns less there."
+    return [f"{reason} Where both learn alike it forgets {told}."]
 
 
 def verdict(own: Sequence[Claim]) -> str:

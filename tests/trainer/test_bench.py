@@ -148,8 +148,8 @@ def test_why_lora_forgets_less_is_said_only_where_it_was_seen():
     equal = dataclasses.replace(one, name="lora forgets less than Diff, equal table", value=0.5)
     more = dataclasses.replace(equal, low=0.4, high=0.6)
     alike = dataclasses.replace(equal, value=0.0, low=-0.1, high=0.1)
-    assert claims._about_lora([one, more])[0].endswith("learning alike, more.")
-    assert claims._about_lora([one, alike, more])[0].endswith("learning alike, as much.")
+    assert claims._about_lora([one, more])[0].endswith("it forgets more.")
+    assert claims._about_lora([one, alike, more])[0].endswith("it forgets as much.")
     assert claims._about_lora([one, dataclasses.replace(equal, value=-0.5)]) == []
     assert claims._about_lora([dataclasses.replace(one, high=0.1), more]) == []
 
