@@ -158,6 +158,7 @@ def test_what_is_made_up_for_is_checked_before_any_training(world, tmp_path, thr
     (three[1].dataset / "diffset.parquet").write_bytes(b"")
     with pytest.raises(TwikiError, match="diffset"):
         study.run(plan, three[2:], before=three[:2], measure=False)
+    assert {r.key.window for r in plan.runs.all()} == {"initial", "2026-09"}
 
 
 def test_a_method_that_fails_rests_and_the_others_go_on(world, tmp_path, three):
