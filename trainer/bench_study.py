@@ -68,8 +68,8 @@ LADDER = (
     1e-3, 1.5e-3, 2e-3, 3e-3, 4e-3, 6e-3, 8e-3, 1e-2,
 )
 # fmt: on
-"""Learning rates that are tried. A step is a half at most: over a larger one a method would learn, and
-forget, more than those it is compared with."""
+"""Learning rates that are tried. A step is a half at most: over a larger one a method would
+learn, and forget, more than those it is compared with."""
 
 
 @dataclass(frozen=True, kw_only=True)
