@@ -17,19 +17,19 @@ import torch
 from torch import nn
 from transformers.pytorch_utils import Conv1D
 
-PEAKS = {
+PEAKS: dict[str, float | None] = {
     "A100": 312e12,
     "GH200": 989e12,
     "H100": 989e12,
     "H100 NVL": 835e12,
     "H100 PCIe": 756e12,
     "H200": 989e12,
-    "H200 NVL": 835e12,
+    "H200 NVL": None,  # not that of an H200, and not looked up
     "L4": 121e12,
     "L40": 181e12,
     "L40S": 362e12,
 }
-"""Dense bf16 FLOP/s from the vendor's data sheets, by words of the device's name."""
+"""Dense bf16 FLOP/s from the vendor's data sheets, by words of the device's name; None: not known."""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ def test_a_tied_head_counts_once_and_look_ups_nothing(tiny_model):
         ("NVIDIA H100 PCIe", 756e12),
         ("NVIDIA H100 NVL", 835e12),
         ("NVIDIA H200", 989e12),
-        ("NVIDIA H200 NVL", 835e12),
+        ("NVIDIA H200 NVL", None),
         ("NVIDIA GH200 480GB", 989e12),
         ("NVIDIA H100 80GB HBM3 MIG 1g.10gb", None),
         ("NVIDIA L400", None),
