@@ -29,7 +29,8 @@ PEAKS: dict[str, float | None] = {
     "L40": 181e12,
     "L40S": 362e12,
 }
-"""Dense bf16 FLOP/s from the vendor's data sheets, by words of the device's name; None: not known."""
+"""Dense bf16 FLOP/s from the vendor's data sheets, by words of the device's name; None: not
+known."""
 
 
 @dataclass(frozen=True)
