@@ -39,7 +39,10 @@ def length(settings: TrainSettings, config: Any) -> None:  # noqa: ANN401 - HF
     config = config.get_text_config()
     most = getattr(config, "max_position_embeddings", None)
     if isinstance(most, int) and settings.sequence > most:
-        raise ConfigError(f"sequence {settings.sequence}: the model has {most} positions")
+        raise ConfigError(
+            f"sequence {settings.sequence}: the model has {most} positions; set sequence={most} "
+            "or less"
+        )
     back = getattr(config, "sliding_window", None)
     if settings.mask == "document" and isinstance(back, int) and settings.sequence > back:
         # transformers takes a mask of documents in the place of its sliding window.
