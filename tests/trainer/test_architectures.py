@@ -237,7 +237,7 @@ def test_what_fits_a_model_is_known_without_its_weights(tmp_path, folders, kind,
 
 
 def test_rows_too_long_and_a_missing_model_are_known_without_weights(tmp_path, tiny_model):
-    with pytest.raises(ConfigError, match="sequence 65: the model has 64 positions; set sequence=64"):
+    with pytest.raises(ConfigError, match="has 64 positions; set sequence=64"):
         checks.shapes([chosen("diff", sequence=65)], tiny_model)
     with pytest.raises(TrainerError, match=f"{tmp_path}: no model's configuration"):
         checks.shapes([chosen("diff")], tmp_path)
