@@ -74,7 +74,7 @@ def load(
     for part, expected in fingerprint.items():
         if (found := state.get("fingerprint", {}).get(part, "")) != expected:
             raise TrainerError(
-                f"{checkpoint.folder}: a checkpoint of another {part} "
+                f"{checkpoint.folder}: a checkpoint with different {part} "
                 f"({str(found)[:12]}, now {expected[:12]}); continue with the old {part}, "
                 "or train in another folder"
             )

@@ -47,7 +47,7 @@ def finished(done: Path, fingerprint: dict[str, str]) -> dict[str, Any]:
     for part, value in fingerprint.items():
         if record["fingerprint"].get(part, "") != value:
             raise TrainerError(
-                f"{done}: finished with another {part}; a run is trained once: choose another "
+                f"{done}: finished with different {part}; a run is trained once: choose another "
                 "runs folder to train it differently"
             )
     return record

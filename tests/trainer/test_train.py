@@ -92,11 +92,11 @@ def test_a_mixture_that_decays_is_resumed_with_the_ratio_it_began_with(
     cut = settings("mixreview", checkpoint_every=2, steps=6, **{"review.decay": 0.5})
     with pytest.raises(KillError):
         train.run(cut, given(1), tmp_path / "o", observe=kill_after(4))
-    with pytest.raises(TrainerError, match=r"another mixture \(1.0, now 0.5\)"):
+    with pytest.raises(TrainerError, match=r"different mixture \(1.0, now 0.5\)"):
         train.run(cut, given(2), tmp_path / "o")
     done = train.run(cut, given(1), tmp_path / "o")
     assert done["text"]["reviewed_rows"] == done["text"]["rows"]
-    with pytest.raises(TrainerError, match="finished with another mixture"):
+    with pytest.raises(TrainerError, match="finished with different mixture"):
         train.run(cut, given(0), tmp_path / "o")
     # Without decay the windows before decide nothing, and the fingerprint has no more parts.
     plain = settings("mixreview", steps=1)
@@ -158,9 +158,9 @@ def test_a_checkpoint_of_another_model_is_refused_and_stays(
     with pytest.raises(KillError):
         train.run(cut, Inputs(tiny_model, september), out, observe=kill_after(12))
     before = files.sha256_of(out / "checkpoints/step-00000010/model.safetensors")
-    with pytest.raises(TrainerError, match="checkpoint of another model"):
+    with pytest.raises(TrainerError, match="checkpoint with different model"):
         train.run(cut, Inputs(dropout_model, september), out)
-    with pytest.raises(TrainerError, match="checkpoint of another settings"):
+    with pytest.raises(TrainerError, match="checkpoint with different settings"):
         train.run(settings(seed=1), Inputs(tiny_model, september), out)
     assert files.sha256_of(out / "checkpoints/step-00000010/model.safetensors") == before
 
@@ -171,7 +171,7 @@ def test_a_finished_run_is_not_trained_again(tmp_path, tiny_model, september):
     again = train.run(settings(steps=2), given, tmp_path / "out", observe=kill_after(1))
     assert again == files.read_json(tmp_path / "out" / "run.json")
     assert again["fingerprint"] == first["fingerprint"]
-    with pytest.raises(TrainerError, match="finished with another settings"):
+    with pytest.raises(TrainerError, match="finished with different settings"):
         train.run(settings(steps=3), given, tmp_path / "out")
 
 
